@@ -1,0 +1,125 @@
+//! Every entry that is not known to be in the table: commit user and checkpoint → writer → entry.
+
+use std::collections::BTreeMap;
+
+use crate::wire::{Delivery, END_OF_INPUT, Entry, Incarnation};
+
+/// Counts the commit users of one job. Identifiers ascend within one; a fresh one begins where they could not.
+pub(crate) type Generation = u32;
+
+/// Orders commits: all of an older commit user come first, its end of input last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct UnitId {
+    /// The commit user.
+    pub(crate) generation: Generation,
+    /// The checkpoint, or [`END_OF_INPUT`].
+    pub(crate) checkpoint_id: i64,
+}
+
+/// An entry and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot {
+    /// The entry.
+    pub(crate) entry: Entry,
+    /// The subtask whose current state holds it; a sealed entry has none.
+    pub(crate) owner: Option<u32>,
+    /// How it was reported, if it came in an event of its own.
+    pub(crate) delivery: Option<Delivery>,
+}
+
+/// The entries of one unit by the writer that prepared them.
+pub(crate) type Unit = BTreeMap<Incarnation, Slot>;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    units: BTreeMap<UnitId, Unit>,
+}
+
+impl Ledger {
+    /// The unit that must be committed before all others.
+    pub(crate) fn first(&self) -> Option<UnitId> {
+        self.units.keys().next().copied()
+    }
+
+    pub(crate) fn units(&self) -> impl Iterator<Item = (&UnitId, &Unit)> {
+        self.units.iter()
+    }
+
+    pub(crate) fn unit(&self, id: UnitId) -> Option<&Unit> {
+        self.units.get(&id)
+    }
+
+    /// Adds an entry, or replaces the one with the same key.
+    pub(crate) fn put(&mut self, generation: Generation, slot: Slot) {
+        let checkpoint_id = slot.entry.checkpoint_id;
+        let unit = self.units.entry(UnitId { generation, checkpoint_id }).or_default();
+        unit.insert(slot.entry.incarnation, slot);
+    }
+
+    /// The commit user under which an entry with this key is held.
+    pub(crate) fn generation_of(
+        &self,
+        checkpoint_id: i64,
+        incarnation: Incarnation,
+        newest: Generation,
+    ) -> Option<Generation> {
+        (0..=newest)
+            .rev()
+            .find(|&generation| self.slot(UnitId { generation, checkpoint_id }, incarnation).is_some())
+    }
+
+    pub(crate) fn slot(&self, id: UnitId, incarnation: Incarnation) -> Option<&Slot> {
+        self.units.get(&id)?.get(&incarnation)
+    }
+
+    /// Takes a whole unit out.
+    pub(crate) fn take(&mut self, id: UnitId) -> Unit {
+        self.units.remove(&id).unwrap_or_default()
+    }
+
+    /// Drops what a subtask reported after the checkpoint that it is reset to. An end of input that this checkpoint
+    /// holds stays.
+    pub(crate) fn reset_subtask(&mut self, subtask: u32, checkpoint_id: i64) {
+        self.units.retain(|_, unit| {
+            unit.retain(|_, slot| slot.owner != Some(subtask) || !is_after(&slot.entry, checkpoint_id));
+            !unit.is_empty()
+        });
+    }
+
+    /// Moves end-of-input entries to another commit user.
+    pub(crate) fn move_end_of_input(
+        &mut self,
+        from: Generation,
+        to: Generation,
+        moves: impl Fn(&Entry) -> bool,
+    ) {
+        let unit = self.take(UnitId { generation: from, checkpoint_id: END_OF_INPUT });
+        for slot in unit.into_values() {
+            let generation = if moves(&slot.entry) { to } else { from };
+            self.put(generation, slot);
+        }
+    }
+
+    /// Lets go of a subtask's end-of-input entries: they are sealed, and belong to no attempt from here on.
+    pub(crate) fn seal(&mut self, subtask: u32) {
+        for (_, unit) in self.units.iter_mut().filter(|(id, _)| id.checkpoint_id == END_OF_INPUT) {
+            for slot in unit.values_mut().filter(|slot| slot.owner == Some(subtask)) {
+                slot.owner = None;
+            }
+        }
+    }
+
+    /// How many units come at or before this one.
+    pub(crate) fn count_through(&self, last: UnitId) -> usize {
+        self.units.range(..=last).count()
+    }
+}
+
+fn is_after(entry: &Entry, checkpoint_id: i64) -> bool {
+    if entry.checkpoint_id == END_OF_INPUT {
+        entry.ended_after >= checkpoint_id
+    } else {
+        entry.checkpoint_id > checkpoint_id
+    }
+}

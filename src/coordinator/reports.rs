@@ -1,0 +1,138 @@
+//! Writers come and go, and report: whose report counts, and where it goes.
+
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::wire::{self, END_OF_INPUT, Entry, WriterMessage};
+
+use super::Coordinator;
+use super::ledger::Slot;
+use super::phase::Phase;
+use super::writer::Ended;
+
+impl Coordinator {
+    pub(super) fn attempt_ready(&mut self, subtask: i32, attempt: i32) -> Result<()> {
+        let index = self.writer_index(subtask)?;
+        if self.writers[index].attempt_ready(attempt) {
+            self.reject_requests_of_other_attempts(index as u32, attempt);
+            // The bound on a missing entry starts anew with the attempt that can bring it.
+            self.late_entry_timer = false;
+        }
+        Ok(())
+    }
+
+    pub(super) fn attempt_failed(&mut self, subtask: i32, attempt: i32) -> Result<()> {
+        let index = self.writer_index(subtask)?;
+        let writer = &mut self.writers[index];
+        if writer.attempt == Some(attempt) {
+            writer.attempt_over();
+            self.reject_requests_of_other_attempts(index as u32, -1);
+        }
+        Ok(())
+    }
+
+    pub(super) fn subtask_reset(&mut self, subtask: i32, checkpoint_id: i64) -> Result<()> {
+        let index = self.writer_index(subtask)?;
+        let subtask = index as u32;
+        self.ledger.reset_subtask(subtask, checkpoint_id);
+        let writer = &mut self.writers[index];
+        writer.attempt_over();
+        writer.ended = writer.ended.filter(|ended| ended.after < checkpoint_id);
+        self.reject_requests_of_other_attempts(subtask, -1);
+        if let Phase::Restoring(restoring) = &mut self.phase {
+            restoring.pieces.remove(&subtask);
+            restoring.awaited.insert(subtask);
+        }
+        if checkpoint_id >= 0 {
+            self.checkpoint_completed(checkpoint_id);
+        }
+        Ok(())
+    }
+
+    pub(super) fn writer_event(&mut self, subtask: i32, attempt: i32, bytes: Bytes) -> Result<()> {
+        let index = self.writer_index(subtask)?;
+        let from = |error: Error| {
+            let sender =
+                format!("subtask {subtask} (attempt {attempt}) sent an event that is not one of ours");
+            Error::new(error.kind, format!("{sender}: {}", error.message))
+        };
+        let chunk = wire::decode_chunk(bytes).map_err(from)?;
+        let header = chunk.header;
+        if !self.writers[index].listens_to(attempt) || header.attempt != attempt {
+            self.stale_events += 1;
+            tracing::info!(
+                subtask,
+                attempt,
+                checkpoint = header.checkpoint_id,
+                "dropped an event of an attempt that is over"
+            );
+            return Ok(());
+        }
+        let Some(body) = self.writers[index].receive(chunk).map_err(from)? else {
+            return Ok(());
+        };
+        match wire::decode_message(&header, body).map_err(from)? {
+            WriterMessage::Entry(entry) => {
+                let delivery = Some(header.delivery);
+                let owner = Some(index as u32);
+                self.entry_reported(index, Slot { entry, owner, delivery })
+            }
+            WriterMessage::Restore { pieces, entries } => {
+                self.writer_restored(index, header.checkpoint_id, pieces, entries)
+            }
+        }
+    }
+
+    /// A live entry of the current attempt.
+    fn entry_reported(&mut self, index: usize, slot: Slot) -> Result<()> {
+        let Entry { checkpoint_id, incarnation, ended_after, .. } = slot.entry;
+        let writer = &mut self.writers[index];
+        if checkpoint_id == END_OF_INPUT {
+            writer.ended = Some(Ended { after: ended_after, incarnation });
+            if self.final_commit_done || self.end_of_input_is_fixed(incarnation) {
+                if slot.entry.committable_count > 0 {
+                    tracing::warn!(subtask = index, "ignored an end of input after the final commit");
+                }
+                return Ok(());
+            }
+        } else {
+            if writer.ended.is_some_and(|ended| ended.incarnation != incarnation) {
+                // The restored writer goes on: what it restored stays, sealed, until the final commit.
+                writer.ended = None;
+                self.ledger.seal(index as u32);
+            }
+            if self.is_in_flight(checkpoint_id, incarnation) {
+                return Ok(());
+            }
+            if checkpoint_id <= self.committed_through {
+                return self.entry_too_late(index, &slot.entry);
+            }
+            if slot.entry.committable_count > 0 && self.final_commit_has_begun() {
+                return Err(Error::new(
+                    ErrorKind::UnexpectedCall,
+                    format!(
+                        "Subtask {index} wrote files for checkpoint {checkpoint_id} after the final commit; a restart commits them under a commit user of their own."
+                    ),
+                ));
+            }
+        }
+        self.ledger.put(self.generation(), slot);
+        Ok(())
+    }
+
+    fn entry_too_late(&self, index: usize, entry: &Entry) -> Result<()> {
+        let repeated = self.writers[index].committed.is_some_and(|(incarnation, checkpoint_id)| {
+            incarnation == entry.incarnation && entry.checkpoint_id <= checkpoint_id
+        });
+        if repeated || entry.committable_count == 0 {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::MissingEntry,
+            format!(
+                "The entry of subtask {index} for checkpoint {} came after that checkpoint had been committed without it; a restart commits it from the writer's state.",
+                entry.checkpoint_id
+            ),
+        ))
+    }
+}

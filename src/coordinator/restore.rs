@@ -1,0 +1,217 @@
+//! From a checkpoint to running: the coordinator's bytes, one restore event of each writer, and what the table says.
+
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::snapshot::{self, State};
+use crate::wire::{END_OF_INPUT, Entry, Piece};
+
+use super::Coordinator;
+use super::command::Command;
+use super::ledger::{Slot, UnitId};
+use super::phase::{Phase, Restoring};
+use super::watermark::WatermarkAligner;
+use super::writer::Ended;
+
+impl Coordinator {
+    pub(super) fn begin(
+        &mut self,
+        restored_checkpoint_id: Option<i64>,
+        state: Option<Bytes>,
+        fresh_commit_user: String,
+    ) -> Result<()> {
+        let (checkpoint_id, state) = match (restored_checkpoint_id, state) {
+            (Some(checkpoint_id), Some(state)) if checkpoint_id >= 0 => (checkpoint_id, state),
+            (Some(checkpoint_id), None) if checkpoint_id >= 0 => {
+                // All writers had finished before that checkpoint: Flink keeps nothing, and nothing is pending.
+                self.restored_through = checkpoint_id;
+                self.checkpoint_completed(checkpoint_id);
+                self.open_committer();
+                return Ok(());
+            }
+            (None, None) => {
+                self.open_committer();
+                return Ok(());
+            }
+            (checkpoint_id, state) => {
+                return Err(Error::new(
+                    ErrorKind::UnexpectedCall,
+                    format!(
+                        "Reset to checkpoint {checkpoint_id:?} with {} bytes of state; expected a checkpoint, or neither.",
+                        state.map_or(0, |state| state.len())
+                    ),
+                ));
+            }
+        };
+        let state = snapshot::decode(&state)?;
+        self.phase = Phase::Restoring(Restoring {
+            checkpoint_id,
+            parallelism: state.parallelism,
+            awaited: (0..self.settings.parallelism).collect(),
+            pieces: Default::default(),
+            ended: state.ended.iter().copied().collect(),
+            final_commit_done: state.final_commit_done,
+            fresh_commit_user,
+            latest_identifier: None,
+        });
+        self.take_over(state);
+        self.restored_through = checkpoint_id;
+        self.checkpoint_completed(checkpoint_id);
+        self.open_committer();
+        Ok(())
+    }
+
+    fn take_over(&mut self, state: State) {
+        self.commit_users = state.commit_users.into_iter().collect();
+        self.committed_through = state.committed_through;
+        self.snapshot_id = state.snapshot_id;
+        self.watermark = WatermarkAligner::new(state.watermark);
+        self.committed_end_of_input = state.committed_end_of_input.into_iter().collect();
+        self.committer_state = state.committer_state;
+        for stored in state.entries {
+            self.ledger.put(stored.generation, Slot { entry: stored.entry, owner: None, delivery: None });
+        }
+    }
+
+    pub(super) fn open_committer(&mut self) {
+        self.commands.push(Command::OpenCommitter {
+            commit_user: self.commit_users.values().next_back().cloned().unwrap_or_default(),
+            restored: matches!(self.phase, Phase::Restoring(_)),
+            committer_state: self.committer_state.clone(),
+        });
+    }
+
+    /// A writer tells what it was given, after a restore of all or of itself alone.
+    pub(super) fn writer_restored(
+        &mut self,
+        index: usize,
+        checkpoint_id: i64,
+        pieces: Vec<Piece>,
+        entries: Vec<Entry>,
+    ) -> Result<()> {
+        self.ledger.seal(index as u32);
+        self.writers[index].ended = self.restored_end(index, &pieces, &entries)?;
+        for entry in entries {
+            self.entry_restored(index, entry);
+        }
+        self.checkpoint_completed(checkpoint_id);
+        if let Phase::Restoring(restoring) = &mut self.phase {
+            restoring.pieces.insert(index as u32, pieces);
+            restoring.awaited.remove(&(index as u32));
+            return self.finish_restoring();
+        }
+        Ok(())
+    }
+
+    /// A writer that restored exactly its own ended state has ended. After a rescale only a new end of input counts.
+    fn restored_end(&self, index: usize, pieces: &[Piece], entries: &[Entry]) -> Result<Option<Ended>> {
+        let [piece] = pieces else {
+            return Ok(None);
+        };
+        let rescaled = i64::from(piece.parallelism) != i64::from(self.settings.parallelism);
+        if rescaled || !piece.ended || self.committed_end_of_input.contains(&piece.incarnation) {
+            return Ok(None);
+        }
+        let own =
+            |entry: &&Entry| entry.checkpoint_id == END_OF_INPUT && entry.incarnation == piece.incarnation;
+        let Some(entry) = entries.iter().find(own) else {
+            return Err(Error::new(
+                ErrorKind::ForeignMessage,
+                format!(
+                    "Subtask {index} restored the state of an ended writer without its end-of-input entry."
+                ),
+            ));
+        };
+        Ok(Some(Ended { after: entry.ended_after, incarnation: piece.incarnation }))
+    }
+
+    /// Adds what is not known yet; the key says what is.
+    fn entry_restored(&mut self, index: usize, entry: Entry) {
+        let Entry { checkpoint_id, incarnation, .. } = entry;
+        let newest = self.generation();
+        let held = self.ledger.generation_of(checkpoint_id, incarnation, newest);
+        let in_table = if checkpoint_id == END_OF_INPUT {
+            self.end_of_input_is_fixed(incarnation)
+        } else {
+            checkpoint_id <= self.committed_through || self.is_in_flight(checkpoint_id, incarnation)
+        };
+        if held.is_some() || !in_table {
+            let owner = Some(index as u32);
+            self.ledger.put(held.unwrap_or(newest), Slot { entry, owner, delivery: None });
+        }
+    }
+
+    /// Goes on once everybody has restored and the table has been asked.
+    pub(super) fn finish_restoring(&mut self) -> Result<()> {
+        let Phase::Restoring(restoring) = &self.phase else {
+            return Ok(());
+        };
+        let Some(latest) = restoring.latest_identifier.filter(|_| restoring.awaited.is_empty()) else {
+            return Ok(());
+        };
+        let restored = restoring.checkpoint_id;
+        self.check_snapshots_are_there(restored, latest)?;
+        let all_had_ended = restoring.all_had_ended();
+        let end_is_in_table = latest == Some(END_OF_INPUT);
+        let fresh =
+            all_had_ended || restoring.final_commit_done || latest.is_some_and(|latest| latest > restored);
+        if fresh {
+            let commit_user = restoring.fresh_commit_user.clone();
+            self.begin_generation(commit_user, restored, all_had_ended, end_is_in_table);
+        }
+        self.run(if all_had_ended {
+            "restored; every writer had ended, so the final commit is recovered"
+        } else {
+            "restored"
+        });
+        Ok(())
+    }
+
+    /// Goes on under a commit user of its own, because the table already holds later identifiers of the old one: Paimon
+    /// would take new commits for done.
+    fn begin_generation(
+        &mut self,
+        commit_user: String,
+        restored: i64,
+        all_had_ended: bool,
+        end_is_in_table: bool,
+    ) {
+        let old = self.generation();
+        let new = old + 1;
+        let before = |entry: &Entry| entry.ended_after < restored;
+        if all_had_ended {
+            self.ledger.move_end_of_input(old, new, |entry| !before(entry));
+        } else {
+            self.ledger.move_end_of_input(old, new, |entry| !(end_is_in_table && before(entry)));
+            let in_table = self.ledger.take(UnitId { generation: old, checkpoint_id: END_OF_INPUT });
+            self.committed_end_of_input.extend(in_table.into_keys());
+        }
+        if all_had_ended || end_is_in_table {
+            for writer in &mut self.writers {
+                writer.ended = writer.ended.filter(|ended| ended.after >= restored);
+            }
+        }
+        self.commit_users.insert(new, commit_user);
+        self.snapshot_id = -1;
+        self.final_commit_done = false;
+    }
+
+    /// Without the snapshots that followed, nobody can tell what of the restored entries is in the table.
+    fn check_snapshots_are_there(&self, restored: i64, latest: Option<i64>) -> Result<()> {
+        let generation = self.generation();
+        let pending = self.ledger.units().any(|(id, unit)| {
+            id.generation == generation && unit.values().any(|slot| slot.entry.committable_count > 0)
+        });
+        if latest.is_some() || self.snapshot_id < 0 || !pending {
+            return Ok(());
+        }
+        let commit_user = self.commit_users.values().next_back();
+        Err(Error::new(
+            ErrorKind::SnapshotsExpired,
+            format!(
+                "Checkpoint {restored} holds uncommitted files of commit user {commit_user:?}, whose snapshot {} is no longer in the table: nobody can tell which of them were committed afterwards. Restore from a newer checkpoint, or start without state.",
+                self.snapshot_id
+            ),
+        ))
+    }
+}

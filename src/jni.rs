@@ -1,0 +1,207 @@
+//! The boundary to Java: every native of `NativeCoordinator`, and nothing else that Java may call.
+//!
+//! Natives only copy their arguments and enqueue a message; the one exception is `run`, in which the loop's Java thread
+//! stays until the coordinator is closed. No class, method id or reference is kept in a `static`: the library may be
+//! loaded once for each class loader, and must not keep one alive.
+#![allow(unsafe_code)]
+
+mod handle;
+mod java;
+mod throw;
+
+use bytes::Bytes;
+use jni::objects::{JByteArray, JClass, JObject, JString};
+use jni::sys::{jint, jlong};
+use jni::{Env, NativeMethod, native_method};
+
+use crate::coordinator::command::{CommitId, FutureId, RequestId};
+use crate::coordinator::event::{Event, Failure, FailureClass};
+use crate::runtime::{self, Message};
+use crate::settings::Settings;
+
+use handle::Handle;
+use java::JavaHost;
+use throw::{BoundaryError, ThrowToJava};
+
+/// All natives. Their symbols are exported, so that nothing has to be registered.
+#[allow(dead_code, reason = "the macro exports the symbols; the table keeps them in one place")]
+const NATIVES: &[NativeMethod] = &[
+    native_method! {
+        java_type = io.paimonwriter.coordinator.NativeCoordinator,
+        error_policy = ThrowToJava,
+        static extern fn create(settings: jbyte[]) -> jlong,
+    },
+    native_method! {
+        java_type = io.paimonwriter.coordinator.NativeCoordinator,
+        error_policy = ThrowToJava,
+        static extern fn run(handle: jlong, host: io.paimonwriter.coordinator.CoordinatorHost),
+    },
+    native_method! {
+        java_type = io.paimonwriter.coordinator.NativeCoordinator,
+        error_policy = ThrowToJava,
+        static extern fn destroy(handle: jlong),
+    },
+    native_method! {
+        java_type = io.paimonwriter.coordinator.NativeCoordinator,
+        error_policy = ThrowToJava,
+        static extern fn reset(handle: jlong, epoch: jlong, checkpoint_id: jlong, state: jbyte[], fresh_commit_user: JString),
+    },
+    native_method! {
+        java_type = io.paimonwriter.coordinator.NativeCoordinator,
+        error_policy = ThrowToJava,
+        static extern fn handle_event(handle: jlong, subtask: jint, attempt: jint, event: jbyte[]),
+    },
+    native_method! {
+        java_type = io.paimonwriter.coordinator.NativeCoordinator,
+        error_policy = ThrowToJava,
+        static extern fn handle_request(handle: jlong, request_id: jlong, request: jbyte[]),
+    },
+    native_method! {
+        java_type = io.paimonwriter.coordinator.NativeCoordinator,
+        error_policy = ThrowToJava,
+        fn = notify_loop,
+        static extern fn notify(handle: jlong, kind: jint, subtask: jint, attempt: jint, checkpoint_id: jlong, future_id: jlong),
+    },
+    native_method! {
+        java_type = io.paimonwriter.coordinator.NativeCoordinator,
+        error_policy = ThrowToJava,
+        static extern fn committer_reported(handle: jlong, epoch: jlong, commit_id: jlong, failure: jint, value: jlong, committer_state: jbyte[], message: JString),
+    },
+];
+
+type Outcome<T> = Result<T, BoundaryError>;
+
+fn create<'local>(env: &mut Env<'local>, _: JClass<'local>, settings: JByteArray<'local>) -> Outcome<jlong> {
+    let settings = Settings::decode(copy(env, &settings)?)?;
+    Ok(Handle::create(settings))
+}
+
+fn run<'local>(
+    env: &mut Env<'local>,
+    _: JClass<'local>,
+    handle: jlong,
+    host: JObject<'local>,
+) -> Outcome<()> {
+    let (settings, messages) = Handle::of(handle)?.enter()?;
+    let clock = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = clock.map_err(|error| BoundaryError::new(format!("The loop cannot start: {error}")))?;
+    let mut host = JavaHost::new(env, host)?;
+    runtime.block_on(runtime::run(settings, messages, &mut host))
+}
+
+fn destroy<'local>(_: &mut Env<'local>, _: JClass<'local>, handle: jlong) -> Outcome<()> {
+    Handle::destroy(handle)
+}
+
+fn reset<'local>(
+    env: &mut Env<'local>,
+    _: JClass<'local>,
+    handle: jlong,
+    epoch: jlong,
+    checkpoint_id: jlong,
+    state: JByteArray<'local>,
+    fresh_commit_user: JString<'local>,
+) -> Outcome<()> {
+    let state = copy_nullable(env, &state)?;
+    let fresh_commit_user = fresh_commit_user.try_to_string(env)?;
+    let checkpoint_id = (checkpoint_id >= 0).then_some(checkpoint_id);
+    Handle::of(handle)?.send(Message::Reset { epoch, checkpoint_id, state, fresh_commit_user })
+}
+
+fn handle_event<'local>(
+    env: &mut Env<'local>,
+    _: JClass<'local>,
+    handle: jlong,
+    subtask: jint,
+    attempt: jint,
+    event: JByteArray<'local>,
+) -> Outcome<()> {
+    let bytes = copy(env, &event)?;
+    Handle::of(handle)?.send(Message::Callback(Event::WriterEvent { subtask, attempt, bytes }))
+}
+
+fn handle_request<'local>(
+    env: &mut Env<'local>,
+    _: JClass<'local>,
+    handle: jlong,
+    request_id: jlong,
+    request: JByteArray<'local>,
+) -> Outcome<()> {
+    let bytes = copy(env, &request)?;
+    let request = RequestId(request_id);
+    Handle::of(handle)?.send(Message::Callback(Event::Request { request, bytes }))
+}
+
+#[expect(clippy::too_many_arguments, reason = "the native's own signature")]
+fn notify_loop<'local>(
+    _: &mut Env<'local>,
+    _: JClass<'local>,
+    handle: jlong,
+    kind: jint,
+    subtask: jint,
+    attempt: jint,
+    checkpoint_id: jlong,
+    future_id: jlong,
+) -> Outcome<()> {
+    let event = match kind {
+        1 => Event::AttemptReady { subtask, attempt },
+        2 => Event::AttemptFailed { subtask, attempt },
+        3 => Event::SubtaskReset { subtask, checkpoint_id },
+        4 => Event::Checkpoint { checkpoint_id, future: FutureId(future_id) },
+        5 => Event::CheckpointComplete { checkpoint_id },
+        6 => Event::CheckpointAborted { checkpoint_id },
+        7 => return Handle::of(handle)?.send(Message::Close),
+        other => return Err(BoundaryError::new(format!("There is no notification of kind {other}."))),
+    };
+    Handle::of(handle)?.send(Message::Callback(event))
+}
+
+#[expect(clippy::too_many_arguments, reason = "the native's own signature")]
+fn committer_reported<'local>(
+    env: &mut Env<'local>,
+    _: JClass<'local>,
+    handle: jlong,
+    epoch: jlong,
+    commit_id: jlong,
+    failure: jint,
+    value: jlong,
+    committer_state: JByteArray<'local>,
+    message: JString<'local>,
+) -> Outcome<()> {
+    let committer_state = copy_nullable(env, &committer_state)?;
+    let class = match failure {
+        0 => None,
+        1 => Some(FailureClass::Retryable),
+        2 => Some(FailureClass::FailJob),
+        3 => Some(FailureClass::Final),
+        other => return Err(BoundaryError::new(format!("There is no failure class {other}."))),
+    };
+    let commit = CommitId(commit_id);
+    let event = match class {
+        None if commit_id == 0 => {
+            Event::CommitterOpened { latest_identifier: (value != i64::MIN).then_some(value) }
+        }
+        None => Event::Committed { commit, snapshot_id: (value >= 0).then_some(value), committer_state },
+        Some(class) => {
+            let message = if message.is_null() { String::new() } else { message.try_to_string(env)? };
+            let failure = Failure { class, message };
+            if commit_id == 0 {
+                Event::CommitterFailed(failure)
+            } else {
+                Event::CommitFailed { commit, failure }
+            }
+        }
+    };
+    Handle::of(handle)?.send(Message::Outcome { epoch, event })
+}
+
+fn copy(env: &Env<'_>, array: &JByteArray<'_>) -> Outcome<Bytes> {
+    copy_nullable(env, array)?.ok_or_else(|| BoundaryError::new("An array must not be null.".to_owned()))
+}
+
+fn copy_nullable(env: &Env<'_>, array: &JByteArray<'_>) -> Outcome<Option<Bytes>> {
+    if array.is_null() {
+        return Ok(None);
+    }
+    Ok(Some(Bytes::from(env.convert_byte_array(array)?)))
+}

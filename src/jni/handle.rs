@@ -27,12 +27,12 @@ impl Handle {
     pub(super) fn of<'a>(handle: jlong) -> Result<&'a Self, BoundaryError> {
         let pointer = handle as *const Self;
         // SAFETY: a handle that is not zero came from `create`, and Java passes it on only while it is alive.
-        unsafe { pointer.as_ref() }.ok_or_else(closed)
+        unsafe { pointer.as_ref() }.ok_or_else(BoundaryError::closed)
     }
 
     pub(super) fn destroy(handle: jlong) -> Result<(), BoundaryError> {
         if handle == 0 {
-            return Err(closed());
+            return Err(BoundaryError::closed());
         }
         // SAFETY: it came from `create`, and Java forgets it under its lock before this call.
         drop(unsafe { Box::from_raw(handle as *mut Self) });
@@ -48,10 +48,6 @@ impl Handle {
     }
 
     pub(super) fn send(&self, message: Message) -> Result<(), BoundaryError> {
-        self.messages.send(message).map_err(|_| closed())
+        self.messages.send(message).map_err(|_| BoundaryError::closed())
     }
-}
-
-fn closed() -> BoundaryError {
-    BoundaryError::new("The coordinator is closed.".to_owned())
 }

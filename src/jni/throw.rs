@@ -9,12 +9,18 @@ use jni::strings::JNIString;
 /// An error that goes to Java.
 #[derive(Debug)]
 pub(super) struct BoundaryError {
+    closed: bool,
     message: String,
 }
 
 impl BoundaryError {
     pub(super) fn new(message: String) -> Self {
-        Self { message }
+        Self { closed: false, message }
+    }
+
+    /// The one error that a caller may expect: the coordinator has ended.
+    pub(super) fn closed() -> Self {
+        Self { closed: true, message: "The native coordinator has ended.".to_owned() }
     }
 }
 
@@ -30,7 +36,8 @@ impl From<crate::error::Error> for BoundaryError {
     }
 }
 
-/// Throws `IllegalStateException`, unless an exception is pending already: that one passes on untouched.
+/// Throws `IllegalStateException` for a coordinator that has ended and `RuntimeException` for everything else, unless an
+/// exception is pending already: that one passes on untouched.
 pub(super) struct ThrowToJava;
 
 impl<T: Default> ErrorPolicy<T, BoundaryError> for ThrowToJava {
@@ -41,7 +48,7 @@ impl<T: Default> ErrorPolicy<T, BoundaryError> for ThrowToJava {
         (): &mut Self::Captures<'unowned_env_local, 'native_method>,
         error: BoundaryError,
     ) -> jni::errors::Result<T> {
-        throw(env, &error.message);
+        throw(env, error.closed, &error.message);
         Ok(T::default())
     }
 
@@ -52,6 +59,7 @@ impl<T: Default> ErrorPolicy<T, BoundaryError> for ThrowToJava {
     ) -> jni::errors::Result<T> {
         throw(
             env,
+            false,
             &format!("The native coordinator panicked, which is a bug: {}", panic_text(payload.as_ref())),
         );
         // Dropping a payload may panic again, and nothing is left to do with it.
@@ -69,11 +77,15 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("a panic without text")
 }
 
-fn throw(env: &mut Env<'_>, message: &str) {
+fn throw(env: &mut Env<'_>, closed: bool, message: &str) {
     if env.exception_check() {
         return;
     }
-    let class = jni::jni_str!("java/lang/IllegalStateException");
+    let class = if closed {
+        jni::jni_str!("java/lang/IllegalStateException")
+    } else {
+        jni::jni_str!("java/lang/RuntimeException")
+    };
     // Throwing reports itself as an error; the exception is what the caller sees.
     let _ = env.throw_new(class, JNIString::from(message));
 }

@@ -1,0 +1,51 @@
+package io.paimonwriter.coordinator;
+
+import org.apache.flink.table.catalog.CatalogTable;
+import org.apache.flink.table.connector.sink.DynamicTableSink;
+import org.apache.paimon.flink.FlinkCatalog;
+import org.apache.paimon.flink.FlinkTableFactory;
+import org.apache.paimon.flink.FormatCatalogTable;
+import org.apache.paimon.flink.source.FlinkTableSource;
+import org.apache.paimon.table.Table;
+
+import java.util.Map;
+
+/** Paimon's table factory, with the coordinated sink for tables whose options ask for it. */
+final class CoordinatedFlinkTableFactory extends FlinkTableFactory {
+
+    CoordinatedFlinkTableFactory(FlinkCatalog catalog) {
+        super(catalog);
+    }
+
+    @Override
+    public String factoryIdentifier() {
+        return CoordinatedFlinkCatalogFactory.IDENTIFIER;
+    }
+
+    @Override
+    public DynamicTableSink createDynamicTableSink(Context context) {
+        DynamicTableSink sink = super.createDynamicTableSink(context);
+        String tableName = context.getObjectIdentifier().asSummaryString();
+        CatalogTable origin = context.getCatalogTable().getOrigin();
+        if (origin instanceof FormatCatalogTable) {
+            // The catalog table hides all options but those of the format.
+            Map<String, String> options = ((FormatCatalogTable) origin).table().options();
+            if (CoordinatorOptions.isEnabled(tableName, options)) {
+                throw SinkPreconditions.formatTable(tableName);
+            }
+            return sink;
+        }
+        Table table = paimonTable(context);
+        return CoordinatorOptions.isEnabled(tableName, table.options())
+                ? new CoordinatedFlinkTableSink(context.getObjectIdentifier(), table, context)
+                : sink;
+    }
+
+    /**
+     * The table as Paimon sees it, with hints and dynamic options of the job applied. Paimon's sink
+     * keeps it to itself; its source is made of the same table and shows it.
+     */
+    private Table paimonTable(Context context) {
+        return ((FlinkTableSource) super.createDynamicTableSource(context)).getTable();
+    }
+}

@@ -1,0 +1,118 @@
+package io.paimonwriter.coordinator;
+
+import org.apache.paimon.flink.sink.Committable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.function.Consumer;
+
+import javax.annotation.Nullable;
+
+/**
+ * What the native coordinator may ask of Java. Its methods are called on the loop thread, by name
+ * and signature; they hand over and return.
+ */
+final class CoordinatorHost {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.paimonwriter.coordinator");
+
+    private final CoordinatorSettings settings;
+    private final TableCommitter committer;
+    private final PendingAnswers pending;
+    private final Consumer<Throwable> failJob;
+    private final CommittableReader reader = new CommittableReader();
+
+    CoordinatorHost(
+            CoordinatorSettings settings,
+            TableCommitter committer,
+            PendingAnswers pending,
+            Consumer<Throwable> failJob) {
+        this.settings = settings;
+        this.committer = committer;
+        this.pending = pending;
+        this.failJob = failJob;
+    }
+
+    void openCommitter(
+            long epoch, String commitUser, boolean restored, @Nullable byte[] committerState) {
+        committer.open(epoch, commitUser, restored, committerState);
+    }
+
+    /**
+     * Queues a commit. The payloads are the native side's memory: they are read here, before this
+     * method returns (h12).
+     */
+    void commit(
+            long epoch,
+            long commitId,
+            String commitUser,
+            long identifier,
+            long watermark,
+            boolean completed,
+            int attempt,
+            int[] serializerVersions,
+            int[] committableCounts,
+            ByteBuffer[] payloads) {
+        List<Committable> committables;
+        try {
+            committables = reader.read(serializerVersions, committableCounts, payloads);
+        } catch (Throwable t) {
+            String message =
+                    String.format(
+                            "Table %s, %s: the committables cannot be read: %s. Restart with the"
+                                    + " version of Paimon that wrote them.",
+                            settings.tableName(),
+                            CommitFailure.describeIdentifier(identifier),
+                            CommitFailure.describe(t));
+            LOG.error(message, t);
+            int failure = t instanceof Error ? CommitFailure.FAILS_JOB : CommitFailure.FINAL;
+            committer.reject(epoch, commitId, failure, message);
+            return;
+        }
+        committer.commit(
+                epoch,
+                commitId,
+                new CommitOrder(
+                        commitUser, identifier, watermark, completed, attempt, committables));
+    }
+
+    void completeCheckpoint(long futureId, byte[] state) {
+        pending.completeCheckpoint(futureId, state);
+    }
+
+    void failCheckpoint(long futureId, String message) {
+        pending.failCheckpoint(futureId, message);
+    }
+
+    void answer(long requestId, int status, long committedThrough) {
+        pending.answerRequest(requestId, RequestStatus.ofCode(status), committedThrough);
+    }
+
+    void failJob(String message, boolean recoverable) {
+        failJob.accept(
+                recoverable
+                        ? new CoordinatorException(message)
+                        : new NonRecoverableCoordinatorException(message));
+    }
+
+    void log(int level, String message) {
+        switch (level) {
+            case 1:
+                LOG.error(message);
+                break;
+            case 2:
+                LOG.warn(message);
+                break;
+            case 3:
+                LOG.info(message);
+                break;
+            case 4:
+                LOG.debug(message);
+                break;
+            default:
+                LOG.trace(message);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+package io.paimonwriter.coordinator;
+
+import org.apache.flink.metrics.MetricGroup;
+import org.apache.paimon.Snapshot;
+import org.apache.paimon.flink.sink.Committable;
+import org.apache.paimon.flink.sink.Committer;
+import org.apache.paimon.manifest.ManifestCommittable;
+import org.apache.paimon.table.FileStoreTable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+
+import javax.annotation.Nullable;
+
+/**
+ * Paimon's committer of the commit user whose turn it is. After some restores what is old is
+ * committed under the old user and what is new under a fresh one (h03); all of one user's commits
+ * come before the next one's, so one committer is open at a time. Used by the committer thread
+ * alone.
+ */
+final class UserCommitters {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.paimonwriter.coordinator");
+
+    private final CoordinatorSettings settings;
+    private final FileStoreTable table;
+    private final Committer.Factory<Committable, ManifestCommittable> factory;
+    @Nullable private final MetricGroup metricGroup;
+    @Nullable private OpenCommitter current;
+    private long epoch;
+
+    UserCommitters(
+            CoordinatorSettings settings,
+            FileStoreTable table,
+            Committer.Factory<Committable, ManifestCommittable> factory,
+            @Nullable MetricGroup metricGroup) {
+        this.settings = settings;
+        this.table = table;
+        this.factory = factory;
+        this.metricGroup = metricGroup;
+    }
+
+    /**
+     * Opens the committer of a user and closes the one that was open.
+     *
+     * @param obsolete looked at once more when nothing else commits for this user
+     * @return null if it is obsolete
+     */
+    @Nullable
+    CommitOutcome open(
+            long openEpoch,
+            String commitUser,
+            boolean restored,
+            @Nullable byte[] state,
+            BooleanSupplier obsolete)
+            throws Exception {
+        closeAll();
+        epoch = openEpoch;
+        // A commit that an older coordinator still runs must be visible in what is looked up here.
+        try (CommitLocks.Held ignored = acquireLock(commitUser)) {
+            if (obsolete.getAsBoolean()) {
+                return null;
+            }
+            Optional<Snapshot> latest =
+                    restored
+                            ? table.snapshotManager().latestSnapshotOfUser(commitUser)
+                            : Optional.empty();
+            current = open(commitUser, restored, state);
+            current.lastSnapshotId = latest.map(Snapshot::id).orElse(CommitOutcome.NO_SNAPSHOT);
+            return CommitOutcome.success(
+                    latest.map(Snapshot::commitIdentifier).orElse(CommitOutcome.NO_COMMIT), state);
+        }
+    }
+
+    private OpenCommitter open(String commitUser, boolean restored, @Nullable byte[] state) {
+        PairCommitter committer =
+                new PairCommitter(
+                        factory,
+                        table,
+                        commitUser,
+                        metricGroup,
+                        settings.checkpointingEnabled(),
+                        restored,
+                        state);
+        return new OpenCommitter(commitUser, committer, state);
+    }
+
+    /**
+     * The committer of this user; when its turn has just come, it takes over what the last kept.
+     */
+    private OpenCommitter committerOf(String commitUser) {
+        if (current == null || !current.commitUser.equals(commitUser)) {
+            byte[] state = current == null ? null : current.state;
+            closeAll();
+            current = open(commitUser, true, state);
+        }
+        return current;
+    }
+
+    /**
+     * Commits unless the table already shows it.
+     *
+     * @param recovering whether the commit repeats one from before the restore of this epoch
+     * @param obsolete looked at right before the attempt, when nothing else commits for this user
+     * @return null if it is obsolete
+     */
+    @Nullable
+    CommitOutcome commit(
+            long commitEpoch, CommitOrder order, boolean recovering, BooleanSupplier obsolete)
+            throws Exception {
+        if (epoch != commitEpoch) {
+            return null;
+        }
+        OpenCommitter open = committerOf(order.commitUser);
+        if (order.committables.isEmpty()
+                && !(order.completed && open.committer.forceCreatingSnapshot())) {
+            return CommitOutcome.success(open.lastSnapshotId, open.state);
+        }
+        try (CommitLocks.Held ignored = acquireLock(order.commitUser)) {
+            if (obsolete.getAsBoolean()) {
+                return null;
+            }
+            open.committer.filterAndCommit(
+                    order.identifier, order.watermark, order.committables, recovering);
+        }
+        open.state = open.committer.snapshotState();
+        open.lastSnapshotId =
+                table.snapshotManager()
+                        .latestSnapshotOfUser(order.commitUser)
+                        .map(Snapshot::id)
+                        .orElse(CommitOutcome.NO_SNAPSHOT);
+        return CommitOutcome.success(open.lastSnapshotId, open.state);
+    }
+
+    void closeAll() {
+        closeQuietly(current);
+        current = null;
+    }
+
+    private CommitLocks.Held acquireLock(String commitUser) throws InterruptedException {
+        return CommitLocks.acquire(table.location().toString(), commitUser);
+    }
+
+    private void closeQuietly(@Nullable OpenCommitter open) {
+        if (open == null) {
+            return;
+        }
+        try {
+            open.committer.close();
+        } catch (Throwable t) {
+            LOG.warn("Table {}: a committer could not be closed", settings.tableName(), t);
+        }
+    }
+
+    private static final class OpenCommitter {
+
+        private final String commitUser;
+        private final PairCommitter committer;
+        @Nullable private byte[] state;
+        private long lastSnapshotId = CommitOutcome.NO_SNAPSHOT;
+
+        private OpenCommitter(String commitUser, PairCommitter committer, @Nullable byte[] state) {
+            this.commitUser = commitUser;
+            this.committer = committer;
+            this.state = state;
+        }
+    }
+}

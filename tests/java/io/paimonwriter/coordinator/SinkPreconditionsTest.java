@@ -1,0 +1,267 @@
+package io.paimonwriter.coordinator;
+
+import static io.paimonwriter.coordinator.SinkPlans.APPEND;
+import static io.paimonwriter.coordinator.SinkPlans.ENABLED;
+import static io.paimonwriter.coordinator.SinkPlans.ON;
+import static io.paimonwriter.coordinator.SinkPlans.assertCoordinated;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.table.catalog.Column;
+import org.apache.flink.table.catalog.ObjectIdentifier;
+import org.apache.flink.table.catalog.ResolvedCatalogTable;
+import org.apache.flink.table.catalog.ResolvedSchema;
+import org.apache.flink.table.connector.sink.DynamicTableSink;
+import org.apache.flink.table.factories.DynamicTableFactory;
+import org.apache.flink.table.factories.DynamicTableSinkFactory;
+import org.apache.flink.table.factories.FactoryUtil;
+import org.apache.paimon.catalog.Identifier;
+import org.apache.paimon.flink.FlinkCatalog;
+import org.apache.paimon.flink.FormatCatalogTable;
+import org.apache.paimon.flink.sink.FlinkFormatTableSink;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.table.FormatTable;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataTypes;
+import org.apache.paimon.types.RowType;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** What the coordinated sink cannot do is refused while the job is planned. */
+class SinkPreconditionsTest {
+
+    @TempDir Path warehouse;
+
+    private static void assertContains(String message, String... parts) {
+        for (String part : parts) {
+            assertTrue(message.contains(part), () -> "'" + part + "' is missing in: " + message);
+        }
+    }
+
+    @Test
+    void theFormOfEveryMessage() {
+        assertEquals(
+                "Table d.t cannot be written with option"
+                        + " 'sink.committer-coordinator-operator.enabled': it rains. Wait.",
+                SinkPreconditions.refusal("d.t", "it rains", "Wait").getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-1", "4", "-2"})
+    void s101PrimaryKeysAreRefused(String bucket) {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.sql(
+                "CREATE TABLE t (id BIGINT PRIMARY KEY NOT ENFORCED, word STRING) WITH"
+                        + " ('bucket' = '%s', %s)",
+                bucket, ON);
+        assertContains(plans.refusal(), "default.t", "primary keys [id]", "'bucket' = '-1'");
+    }
+
+    @Test
+    void s101FixedBucketsAreRefused() {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.createTable("'bucket' = '4', 'bucket-key' = 'id', 'write-only' = 'true', " + ON);
+        assertContains(
+                plans.refusal(), "'bucket' = '4'", "HASH_FIXED", "'" + ENABLED + "' = 'false'");
+    }
+
+    /** Paimon creates format tables in Hive and REST catalogs only, so this one is not created. */
+    @Test
+    void s101FormatTablesAreRefused() {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        FlinkCatalog catalog = (FlinkCatalog) plans.tables.getCatalog("coordinated").get();
+        DynamicTableSinkFactory factory = (DynamicTableSinkFactory) catalog.getFactory().get();
+        assertContains(
+                SinkPlans.refusal(() -> factory.createDynamicTableSink(formatTable(plans, "true"))),
+                "coordinated.default.t",
+                "format table");
+        DynamicTableSink paimons = factory.createDynamicTableSink(formatTable(plans, "false"));
+        assertEquals(FlinkFormatTableSink.class, paimons.getClass());
+    }
+
+    private static DynamicTableFactory.Context formatTable(SinkPlans plans, String enabled) {
+        FormatTable table =
+                FormatTable.builder()
+                        .fileIO(LocalFileIO.create())
+                        .identifier(Identifier.create("default", "t"))
+                        .rowType(RowType.of(new DataField(0, "id", DataTypes.BIGINT())))
+                        .partitionKeys(List.of())
+                        .location(plans.warehouse.resolve("t").toString())
+                        .format(FormatTable.Format.PARQUET)
+                        .options(Map.of(ENABLED, enabled, "type", "format-table"))
+                        .build();
+        ResolvedSchema schema =
+                ResolvedSchema.of(
+                        Column.physical("id", org.apache.flink.table.api.DataTypes.BIGINT()));
+        return new FactoryUtil.DefaultDynamicTableContext(
+                ObjectIdentifier.of("coordinated", "default", "t"),
+                new ResolvedCatalogTable(new FormatCatalogTable(table), schema),
+                Map.of(),
+                new Configuration(),
+                SinkPreconditionsTest.class.getClassLoader(),
+                false);
+    }
+
+    @Test
+    void s102PaimonsOwnCoordinatorIsRefused() {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.createTable(APPEND + ", 'sink.coordinator-commit.enabled' = 'true', " + ON);
+        assertContains(plans.refusal(), "'sink.coordinator-commit.enabled' is 'true'");
+    }
+
+    @Test
+    void s103MissingLibraryIsRefusedOnTheClient() throws Exception {
+        Path missing = warehouse.resolve("no-such-library.so");
+        Path output = warehouse.resolve("output");
+        Process client =
+                new ProcessBuilder(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-Dpaimon.writer.coordinator.library=" + missing,
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                PlanInAnotherProcess.class.getName(),
+                                warehouse.toString())
+                        .redirectErrorStream(true)
+                        .redirectOutput(output.toFile())
+                        .start();
+        assertTrue(client.waitFor(2, TimeUnit.MINUTES));
+        String printed = new String(Files.readAllBytes(output), StandardCharsets.UTF_8);
+        assertContains(
+                printed,
+                "Table default.t cannot be written with option '" + ENABLED + "'",
+                "the native library cannot be loaded",
+                missing.toString());
+    }
+
+    /** The library is loaded once for each class loader, so its absence needs a fresh process. */
+    static final class PlanInAnotherProcess {
+        public static void main(String[] arguments) {
+            SinkPlans plans = SinkPlans.of(Path.of(arguments[0]));
+            plans.createTable(APPEND + ", " + ON);
+            System.out.println(plans.refusal());
+        }
+    }
+
+    @Test
+    void s109TableThatIsNotWriteOnlyIsRefused() {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.createTable("'bucket' = '-1', " + ON);
+        assertContains(plans.refusal(), "set 'write-only' = 'true'", "dedicated compaction job");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"precommit-compact", "sink.savepoint.auto-tag"})
+    void tableOptionThatNeedsACommitterIsRefused(String key) {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.createTable(APPEND + ", '" + key + "' = 'true', " + ON);
+        assertContains(plans.refusal(), "'" + key + "' is 'true'", "'" + key + "' = 'false'");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // h22
+        "execution.checkpointing.checkpoints-after-tasks-finish, false, end of input",
+        "execution.checkpointing.mode, AT_LEAST_ONCE, written twice",
+        "execution.checkpointing.approximate-local-recovery, true, lose rows",
+        "execution.checkpointing.interval, , takes no checkpoints",
+        "execution.runtime-mode, BATCH, streaming jobs only",
+    })
+    void jobConfigurationIsRefused(String key, String value, String reason) {
+        SinkPlans plans = SinkPlans.of(warehouse, key, value);
+        plans.createTable(APPEND + ", " + ON);
+        assertContains(SinkPlans.refusal(bounded(plans)), reason);
+    }
+
+    private static Runnable bounded(SinkPlans plans) {
+        return () -> plans.plan("INSERT INTO t VALUES (1, 'a')");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // h28
+        "execution.checkpointing.unaligned.enabled, true",
+        "execution.checkpointing.max-concurrent-checkpoints, 3",
+    })
+    void whatPaimonsOwnSinksRefuseIsAccepted(String key, String value) {
+        SinkPlans plans = SinkPlans.of(warehouse, key, value);
+        plans.createTable(APPEND + ", " + ON);
+        assertCoordinated(plans.insert());
+    }
+
+    @Test
+    void overwriteIsRefusedByPaimonInStreamingSql() {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.createTable(APPEND + ", " + ON);
+        assertThrows(
+                UnsupportedOperationException.class,
+                () -> plans.plan("INSERT OVERWRITE t SELECT id, word FROM " + plans.numbers()));
+    }
+
+    @Test
+    void unknownOptionIsRefusedWithTheListOfKnownOnes() {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        String mistyped = CoordinatorOptions.PREFIX + "chunksize";
+        plans.createTable(APPEND + ", '" + mistyped + "' = '1 mb', " + ON);
+        assertContains(
+                plans.refusal(),
+                "no option '" + mistyped + "'",
+                CoordinatorOptions.CHUNK_SIZE.key(),
+                CoordinatorOptions.CONFIRM_TIMEOUT.key());
+    }
+
+    @Test
+    void unknownOptionIsOfNoConcernWhileOff() {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.createTable(APPEND + ", '" + CoordinatorOptions.PREFIX + "chunksize' = '1 mb'");
+        SinkPlans.assertPaimonsOwn(plans.insert());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "max-due-commits, 0, at least 1",
+        "max-due-commits, many, at least 1",
+        "chunk-size, 0 b, at most 8 mb",
+        "chunk-size, 9 mb, at most 8 mb",
+        "chunk-size, big, at most 8 mb",
+        "confirm-timeout, 0 s, at least 1 ms",
+        "late-event-timeout, soon, at least 1 ms",
+        "commit-retries, -1, at least 0",
+        "commit-retry-initial-backoff, 0 s, at least 1 ms",
+        "commit-retry-max-backoff, 10 ms, which is 1000 ms",
+        "enabled, yes please, true or false",
+    })
+    void badValueIsRefused(String name, String value, String expected) {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.createTable(APPEND);
+        plans.sql("ALTER TABLE t SET (%s)", ON);
+        String key = CoordinatorOptions.PREFIX + name;
+        plans.sql("ALTER TABLE t SET ('%s' = '%s')", key, value);
+        assertContains(plans.refusal(), "'" + key + "' has the value '" + value + "'", expected);
+    }
+
+    @Test
+    void largestValuesAreAccepted() {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.createTable(
+                APPEND
+                        + ", '"
+                        + CoordinatorOptions.CHUNK_SIZE.key()
+                        + "' = '8 mb', '"
+                        + CoordinatorOptions.COMMIT_RETRIES.key()
+                        + "' = '0', "
+                        + ON);
+        assertCoordinated(plans.insert());
+    }
+}

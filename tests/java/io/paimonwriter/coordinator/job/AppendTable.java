@@ -1,0 +1,164 @@
+package io.paimonwriter.coordinator.job;
+
+import org.apache.paimon.Snapshot;
+import org.apache.paimon.data.InternalRow;
+import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.manifest.ManifestEntry;
+import org.apache.paimon.reader.RecordReader;
+import org.apache.paimon.schema.Schema;
+import org.apache.paimon.schema.SchemaManager;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.FileStoreTableFactory;
+import org.apache.paimon.table.source.ReadBuilder;
+import org.apache.paimon.types.DataTypes;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** An append table on the local file system, read back with Paimon alone, without Flink. */
+public final class AppendTable {
+
+    private static final int EXAMPLES = 5;
+
+    private final org.apache.paimon.fs.Path path;
+
+    private AppendTable(org.apache.paimon.fs.Path path) {
+        this.path = path;
+    }
+
+    /**
+     * Creates the table (id BIGINT, subtask INT, payload STRING), without primary key or bucket.
+     */
+    static AppendTable create(Path directory, Map<String, String> options) throws Exception {
+        AppendTable table = at(directory);
+        Map<String, String> allOptions = new HashMap<>(options);
+        allOptions.put("bucket", "-1");
+        allOptions.put("write-only", "true");
+        Schema.Builder schema =
+                Schema.newBuilder()
+                        .column("id", DataTypes.BIGINT())
+                        .column("subtask", DataTypes.INT())
+                        .column("payload", DataTypes.STRING())
+                        .options(allOptions);
+        new SchemaManager(LocalFileIO.create(), table.path).createTable(schema.build());
+        return table;
+    }
+
+    /** The table in {@code directory}, for example the one that a catalog made there. */
+    public static AppendTable at(Path directory) {
+        return new AppendTable(new org.apache.paimon.fs.Path(directory.toUri()));
+    }
+
+    /** The table, reached through {@code fileIO} by whoever uses it. */
+    FileStoreTable open(FileIO fileIO) {
+        return FileStoreTableFactory.create(fileIO, path);
+    }
+
+    private FileStoreTable open() {
+        return open(LocalFileIO.create());
+    }
+
+    /** The snapshots of the table, oldest first. */
+    public List<Snapshot> snapshots() throws Exception {
+        List<Snapshot> snapshots =
+                new ArrayList<>(open().snapshotManager().safelyGetAllSnapshots());
+        snapshots.sort(Comparator.comparingLong(Snapshot::id));
+        return snapshots;
+    }
+
+    /** The commit identifiers of the snapshots, oldest first. */
+    List<Long> identifiers() throws Exception {
+        return snapshots().stream().map(Snapshot::commitIdentifier).collect(Collectors.toList());
+    }
+
+    /** How many rows each snapshot added, oldest first. */
+    List<Long> addedRows() throws Exception {
+        return snapshots().stream().map(Snapshot::deltaRecordCount).collect(Collectors.toList());
+    }
+
+    /** Returns once the table's newest snapshot has this identifier. */
+    void awaitIdentifier(long identifier) {
+        Await.until(
+                "a snapshot with the identifier " + identifier,
+                Duration.ofSeconds(30),
+                () -> identifiers().contains(identifier),
+                () -> "The identifiers are " + identifiers());
+    }
+
+    /** The ids of all rows of the newest snapshot, each with how often it is there. */
+    private Map<Long, Integer> idCounts() throws Exception {
+        Map<Long, Integer> counts = new TreeMap<>();
+        forEachRow(row -> counts.merge(row.getLong(0), 1, Integer::sum));
+        return counts;
+    }
+
+    /** Hands over every row of the newest snapshot. A row is only good until the next one. */
+    public void forEachRow(Consumer<InternalRow> consumer) throws Exception {
+        ReadBuilder read = open().newReadBuilder();
+        try (RecordReader<InternalRow> reader =
+                read.newRead().createReader(read.newScan().plan())) {
+            reader.forEachRemaining(consumer);
+        }
+    }
+
+    /** Checks that the table holds each of these ids once and nothing else. */
+    void assertHolds(Collection<Long> expected) throws Exception {
+        Map<Long, Integer> counts = idCounts();
+        Set<Long> missing = new TreeSet<>(expected);
+        missing.removeAll(counts.keySet());
+        Set<Long> unexpected = new TreeSet<>(counts.keySet());
+        unexpected.removeAll(expected);
+        Set<Long> repeated = new TreeSet<>(counts.keySet());
+        repeated.removeIf(id -> counts.get(id) == 1);
+        if (!missing.isEmpty() || !unexpected.isEmpty() || !repeated.isEmpty()) {
+            throw new AssertionError(
+                    String.format(
+                            "Of %d rows: %s; %s; %s. The snapshots added %s rows under the"
+                                    + " identifiers %s.",
+                            expected.size(),
+                            describe("missing", missing),
+                            describe("repeated", repeated),
+                            describe("unexpected", unexpected),
+                            addedRows(),
+                            identifiers()));
+        }
+    }
+
+    private static String describe(String what, Set<Long> ids) {
+        List<Long> examples = ids.stream().limit(EXAMPLES).collect(Collectors.toList());
+        return ids.size() + " " + what + (ids.isEmpty() ? "" : " (" + examples + " ...)");
+    }
+
+    /** The data files on disk that no snapshot knows: left behind by failed attempts. */
+    Set<String> unreferencedFiles() throws Exception {
+        Set<String> files = new TreeSet<>();
+        Path bucket = Path.of(path.toUri()).resolve("bucket-0");
+        if (!bucket.toFile().exists()) {
+            return Collections.emptySet();
+        }
+        try (Stream<Path> paths = Files.list(bucket)) {
+            paths.map(file -> file.getFileName().toString())
+                    .filter(name -> name.startsWith("data-"))
+                    .forEach(files::add);
+        }
+        for (ManifestEntry entry : open().store().newScan().plan().files()) {
+            files.remove(entry.file().fileName());
+        }
+        return files;
+    }
+}

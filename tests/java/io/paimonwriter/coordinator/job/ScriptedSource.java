@@ -1,0 +1,94 @@
+package io.paimonwriter.coordinator.job;
+
+import org.apache.flink.api.connector.source.Boundedness;
+import org.apache.flink.api.connector.source.Source;
+import org.apache.flink.api.connector.source.SourceReader;
+import org.apache.flink.api.connector.source.SourceReaderContext;
+import org.apache.flink.api.connector.source.SplitEnumerator;
+import org.apache.flink.api.connector.source.SplitEnumeratorContext;
+import org.apache.flink.core.io.SimpleVersionedSerializer;
+import org.apache.flink.table.data.RowData;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A parallel source of rows (id BIGINT, subtask INT, payload STRING) whose every step is decided by
+ * a {@link SourceScript}, with exactly-once positions.
+ */
+final class ScriptedSource implements Source<RowData, ScriptedSplit, List<ScriptedSplit>> {
+
+    private static final long serialVersionUID = 1L;
+
+    private final String scriptKey;
+    private final int splitCount;
+
+    ScriptedSource(SourceScript script) {
+        scriptKey = script.key();
+        splitCount = script.splitCount();
+    }
+
+    /** The source may be ended by its script, but as far as Flink knows it goes on for ever. */
+    @Override
+    public Boundedness getBoundedness() {
+        return Boundedness.CONTINUOUS_UNBOUNDED;
+    }
+
+    @Override
+    public SourceReader<RowData, ScriptedSplit> createReader(SourceReaderContext context) {
+        return new ScriptedSourceReader(SourceScript.of(scriptKey));
+    }
+
+    @Override
+    public SplitEnumerator<ScriptedSplit, List<ScriptedSplit>> createEnumerator(
+            SplitEnumeratorContext<ScriptedSplit> context) {
+        List<ScriptedSplit> all = new ArrayList<>();
+        for (int split = 0; split < splitCount; split++) {
+            all.add(new ScriptedSplit(split, 0));
+        }
+        return restoreEnumerator(context, all);
+    }
+
+    @Override
+    public SplitEnumerator<ScriptedSplit, List<ScriptedSplit>> restoreEnumerator(
+            SplitEnumeratorContext<ScriptedSplit> context, List<ScriptedSplit> unassigned) {
+        return new ScriptedSourceEnumerator(context, SourceScript.of(scriptKey), unassigned);
+    }
+
+    @Override
+    public SimpleVersionedSerializer<ScriptedSplit> getSplitSerializer() {
+        return new ScriptedSplit.Serializer();
+    }
+
+    @Override
+    public SimpleVersionedSerializer<List<ScriptedSplit>> getEnumeratorCheckpointSerializer() {
+        return new SplitListSerializer();
+    }
+
+    private static final class SplitListSerializer
+            implements SimpleVersionedSerializer<List<ScriptedSplit>> {
+
+        @Override
+        public int getVersion() {
+            return 1;
+        }
+
+        @Override
+        public byte[] serialize(List<ScriptedSplit> splits) {
+            ByteBuffer buffer = ByteBuffer.allocate(12 * splits.size());
+            splits.forEach(split -> buffer.putInt(split.index).putLong(split.nextRow));
+            return buffer.array();
+        }
+
+        @Override
+        public List<ScriptedSplit> deserialize(int version, byte[] bytes) {
+            ByteBuffer buffer = ByteBuffer.wrap(bytes);
+            List<ScriptedSplit> splits = new ArrayList<>();
+            while (buffer.hasRemaining()) {
+                splits.add(new ScriptedSplit(buffer.getInt(), buffer.getLong()));
+            }
+            return splits;
+        }
+    }
+}

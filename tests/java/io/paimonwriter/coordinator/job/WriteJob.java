@@ -1,0 +1,132 @@
+package io.paimonwriter.coordinator.job;
+
+import io.paimonwriter.coordinator.PaimonCoordinatedSinkBuilder;
+
+import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
+import org.apache.flink.table.types.logical.BigIntType;
+import org.apache.flink.table.types.logical.IntType;
+import org.apache.flink.table.types.logical.VarCharType;
+import org.apache.paimon.flink.sink.FlinkSinkBuilder;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.table.FileStoreTable;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+
+/** The job of most tests: a scripted source, chained with the writers of one append table. */
+final class WriteJob {
+
+    static final String OPTION_PREFIX = "sink.committer-coordinator-operator.";
+
+    /** So long that only the test takes checkpoints, and the end of all input. */
+    private static final Duration ON_REQUEST = Duration.ofHours(1);
+
+    private final SourceScript script;
+    private final AppendTable table;
+    private final Map<String, String> tableOptions = new HashMap<>();
+    private LocalFileIO fileIO = LocalFileIO.create();
+    private Duration checkpointInterval = ON_REQUEST;
+    private String checkpointDirectory;
+    private String restorePath;
+    private int parallelism;
+    private boolean coordinated = true;
+    private LossyLink link;
+
+    WriteJob(SourceScript script, AppendTable table) {
+        this.script = script;
+        this.table = table;
+        parallelism = script.splitCount();
+    }
+
+    /** Commit with Paimon's own committer task, for contrast. */
+    WriteJob withPaimonsCommitter() {
+        coordinated = false;
+        return this;
+    }
+
+    WriteJob through(SnapshotCommitGate gate) {
+        fileIO = gate.fileIO();
+        return this;
+    }
+
+    WriteJob through(LossyLink lossyLink) {
+        link = lossyLink;
+        return this;
+    }
+
+    WriteJob checkpointEvery(Duration interval) {
+        checkpointInterval = interval;
+        return this;
+    }
+
+    WriteJob retainCheckpointsIn(String directory) {
+        checkpointDirectory = directory;
+        return this;
+    }
+
+    WriteJob restoreFrom(String path) {
+        restorePath = path;
+        return this;
+    }
+
+    WriteJob parallelism(int value) {
+        parallelism = value;
+        return this;
+    }
+
+    /** Sets an option of the coordinator, named without the prefix. */
+    WriteJob option(String name, String value) {
+        return tableOption(OPTION_PREFIX + name, value);
+    }
+
+    WriteJob tableOption(String key, String value) {
+        tableOptions.put(key, value);
+        return this;
+    }
+
+    RunningJob submitTo(TestCluster cluster) throws Exception {
+        Configuration configuration = cluster.jobConfiguration(parallelism, checkpointInterval);
+        if (checkpointDirectory != null) {
+            TestCluster.retainCheckpoints(configuration, checkpointDirectory);
+        }
+        if (restorePath != null) {
+            TestCluster.restoreFrom(configuration, restorePath);
+        }
+        StreamExecutionEnvironment environment = new StreamExecutionEnvironment(configuration);
+        sinkBuilder().forRowData(rows(environment, script)).build();
+        if (link == null) {
+            return cluster.submit(environment);
+        }
+        return cluster.attach(environment.executeAsync(link.insertInto(environment)));
+    }
+
+    private FlinkSinkBuilder sinkBuilder() {
+        if (coordinated) {
+            tableOptions.put(OPTION_PREFIX + "enabled", "true");
+        }
+        FileStoreTable opened = table.open(fileIO).copy(tableOptions);
+        return coordinated
+                ? new PaimonCoordinatedSinkBuilder(opened)
+                : new FlinkSinkBuilder(opened);
+    }
+
+    /** The rows of the script as a stream. Its ids stay the same from job to job. */
+    static DataStream<RowData> rows(StreamExecutionEnvironment environment, SourceScript script) {
+        return environment
+                .fromSource(
+                        new ScriptedSource(script),
+                        WatermarkStrategy.noWatermarks(),
+                        "scripted",
+                        InternalTypeInfo.ofFields(
+                                new BigIntType(),
+                                new IntType(),
+                                new VarCharType(VarCharType.MAX_LENGTH)))
+                .uid("scripted");
+    }
+}

@@ -152,16 +152,19 @@ class WayInTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 4})
-    void h26OperatorIdIsAnotherThanWithPaimonsSink(int parallelism) {
+    void h26OperatorIdIsAnotherThanWithPaimonsSink(int parallelism) throws Exception {
         SinkPlans plans = SinkPlans.of(warehouse);
         plans.environment.setParallelism(parallelism);
         plans.createTable(APPEND);
-        Set<OperatorID> paimons = operatorIds(plans.insert());
-        Set<OperatorID> ours = operatorIds(plans.insert("t /*+ OPTIONS(" + ON + ") */"));
-        OperatorID writer =
-                operatorId(assertCoordinated(plans.insert("t /*+ OPTIONS(" + ON + ") */")));
-        assertTrue(ours.contains(writer), "the id is the same whenever the job is planned");
-        assertFalse(paimons.contains(writer), "no state passes from one sink to the other");
+        String target = "t /*+ OPTIONS(" + ON + ") */";
+        OperatorID writer = coordinatedOperator(assertCoordinated(plans.insert(target)));
+        assertEquals(
+                writer,
+                coordinatedOperator(assertCoordinated(plans.insert(target))),
+                "it is the same whenever the job is planned");
+        assertFalse(
+                operatorIds(plans.insert()).contains(writer),
+                "no state passes from one sink to the other");
     }
 
     @Test
@@ -250,11 +253,15 @@ class WayInTest {
                 .map(StreamNode::getOperatorName)
                 .map(name -> name.replaceAll("\\[\\d+]", ""))
                 .filter(name -> !name.contains("Writer") && !name.contains("Committer"))
+                .sorted()
                 .collect(Collectors.toList());
     }
 
-    private static OperatorID operatorId(JobVertex vertex) {
-        return vertex.getOperatorIDs().get(0).getUserDefinedOperatorID().orElseThrow();
+    private static OperatorID coordinatedOperator(JobVertex vertex) throws Exception {
+        return vertex.getOperatorCoordinators()
+                .get(0)
+                .deserializeValue(WayInTest.class.getClassLoader())
+                .getOperatorId();
     }
 
     private static Set<OperatorID> operatorIds(StreamGraph graph) {

@@ -28,10 +28,10 @@ public final class CoordinatorOptions {
     /** What the key of every option begins with. */
     public static final String PREFIX = "sink.committer-coordinator-operator.";
 
-    /** The whole event must stay below the smallest RPC frame size that Flink has by default. */
+    /** A whole event must fit into an RPC frame, which Flink limits to 10 mb by default. */
     private static final MemorySize LARGEST_CHUNK = MemorySize.ofMebiBytes(8);
 
-    /** Long enough for Flink's own default, and never long enough to reach a shorter timeout. */
+    /** Half of the default timeout; a longer timeout is no reason to let a writer wait longer. */
     private static final Duration LONGEST_REQUEST_HOLD = Duration.ofSeconds(5);
 
     /** Flink's class for this option differs between its lines; the key does not. */

@@ -180,12 +180,10 @@ final class SinkPreconditions {
     private static void checkNativeLibrary(String tableName) {
         try {
             NativeLibrary.load();
-        } catch (RuntimeException | LinkageError e) {
-            throw refusal(
-                    tableName,
-                    String.format("the native library cannot be loaded: %s", e.getMessage()),
-                    "Use the jar that was built for this platform",
-                    e);
+        } catch (CoordinatorException e) {
+            // Its text says itself what was looked for and what to do, and ends with a full stop.
+            String remedy = e.getMessage().replaceFirst("\\.$", "");
+            throw refusal(tableName, "the native library cannot be loaded", remedy, e);
         }
     }
 

@@ -19,6 +19,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -75,8 +77,9 @@ public final class Demo {
         print("  checkpoint  every %d s", CHECKPOINT_INTERVAL.getSeconds());
         print("  warehouse   %s (removed at the end)", warehouse);
 
-        print("");
-        print("1. The JobManager commits ('sink.committer-coordinator-operator.enabled' = 'true')");
+        print(
+                "%n1. The JobManager commits ('sink.committer-coordinator-operator.enabled' ="
+                    + " 'true')");
         List<Integer> oneRegion = List.of(0, 0, 1, 0);
         writeAndCheck("coordinated", true, oneRegion);
 
@@ -182,16 +185,17 @@ public final class Demo {
             String name, RunningJob job, boolean coordinated, List<Integer> expectedRestarts)
             throws Exception {
         boolean hasCommitter = false;
-        int tasks = 0;
-        int restartedTasks = 0;
-        print("");
-        print("   restarts of each subtask   vertex");
+        Set<Integer> restartedSubtasks = new TreeSet<>();
+        print("%n   restarts of each subtask   vertex");
         for (AccessExecutionJobVertex vertex : job.vertices()) {
             boolean isCommitter = vertex.getName().contains("Global Committer");
             hasCommitter |= isCommitter;
             List<Integer> restarts = RunningJob.attempts(vertex);
-            tasks += restarts.size();
-            restartedTasks += (int) restarts.stream().filter(restart -> restart > 0).count();
+            for (int subtask = 0; subtask < restarts.size(); subtask++) {
+                if (restarts.get(subtask) > 0) {
+                    restartedSubtasks.add(subtask);
+                }
+            }
             print("   %-24s   %s", restarts, vertex.getName());
             expect(
                     name,
@@ -199,13 +203,12 @@ public final class Demo {
                     expectedRestarts.subList(0, isCommitter ? 1 : PARALLELISM),
                     restarts);
         }
-        print("   %d of %d tasks restarted", restartedTasks, tasks);
+        print("   restarted: the pipelines of subtasks %s", restartedSubtasks);
         expect(name, "the job has a committer task", !coordinated, hasCommitter);
     }
 
     private void showSnapshots(String name, AppendTable table) throws Exception {
-        print("");
-        print("   snapshot   identifier     kind        rows added   rows in total");
+        print("%n   snapshot   identifier     kind        rows added   rows in total");
         long previous = 0;
         for (Snapshot snapshot : table.snapshots()) {
             long identifier = snapshot.commitIdentifier();
@@ -229,8 +232,7 @@ public final class Demo {
         }
         Content found = new Content();
         table.forEachRow(row -> found.add(row.getLong(0), row.getString(1).toString()));
-        print("");
-        print("   sent       %s", sent);
+        print("%n   sent       %s", sent);
         print("   in table   %s", found);
         expect(name, "content", sent.toString(), found.toString());
     }

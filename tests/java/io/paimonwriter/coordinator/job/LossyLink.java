@@ -18,10 +18,11 @@ import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.flink.sink.Committable;
 
 import java.util.Map;
+import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * Loses the events of one writer's first attempt on their way to its coordinator. Inside one JVM no
@@ -34,8 +35,9 @@ final class LossyLink {
     private static final Map<String, LossyLink> LINKS = new ConcurrentHashMap<>();
 
     private final String key = UUID.randomUUID().toString();
-    private final AtomicInteger lost = new AtomicInteger();
-    private volatile int subtask = NOBODY;
+    private final Queue<OperatorEvent> lost = new ConcurrentLinkedQueue<>();
+    private volatile int losingSubtask = NOBODY;
+    private volatile boolean delayed;
 
     static LossyLink create() {
         LossyLink link = new LossyLink();
@@ -45,12 +47,18 @@ final class LossyLink {
 
     /** From now on the events of this subtask's first attempt are lost; a restart gets through. */
     void loseEventsOf(int losing) {
-        subtask = losing;
+        losingSubtask = losing;
     }
 
-    /** How many events have been lost. */
+    /** As {@link #loseEventsOf}, but they arrive after the first event of the next attempt. */
+    void delayEventsOf(int losing) {
+        delayed = true;
+        losingSubtask = losing;
+    }
+
+    /** How many events are lost or still to arrive. */
     int lost() {
-        return lost.get();
+        return lost.size();
     }
 
     /** The environment's job, with this link between its writers and their coordinator. */
@@ -146,10 +154,14 @@ final class LossyLink {
         @Override
         public void handleEventFromOperator(int subtask, int attempt, OperatorEvent event)
                 throws Exception {
-            if (subtask == link.subtask && attempt == 0) {
-                link.lost.incrementAndGet();
-            } else {
-                coordinator.handleEventFromOperator(subtask, attempt, event);
+            boolean concerned = subtask == link.losingSubtask;
+            if (concerned && attempt == 0) {
+                link.lost.add(event);
+                return;
+            }
+            coordinator.handleEventFromOperator(subtask, attempt, event);
+            while (concerned && link.delayed && !link.lost.isEmpty()) {
+                coordinator.handleEventFromOperator(subtask, 0, link.lost.remove());
             }
         }
 

@@ -93,6 +93,28 @@ class WriterFailoverJobTest extends JobTest {
     }
 
     @Test
+    void s22AnEventThatArrivesAfterItsAttemptIsOverIsDropped() throws Exception {
+        SourceScript script = SourceScript.create(4);
+        AppendTable table = createTable();
+        LossyLink link = LossyLink.create();
+        WriteJob writeJob =
+                new WriteJob(script, table).through(link).option("confirm-timeout", "1 s");
+        try (RunningJob job = writeJob.submitTo(cluster).awaitRunning()) {
+            checkpointAfterRows(script, job, 100);
+            script.allowAll(50).awaitDrained();
+            link.delayEventsOf(1);
+            assertThrows(ExecutionException.class, job::checkpoint);
+            assertTrue(link.lost() > 0, "no event was delayed");
+            job.awaitWriterAttempts(0, 1, 0, 0);
+            Await.until("the delayed events have arrived", () -> link.lost() == 0);
+            long last = checkpointAfterRows(script, job, 25);
+            table.awaitIdentifier(last);
+
+            table.assertHolds(script.ids());
+        }
+    }
+
+    @Test
     void s28OneLostTaskRestartsItsOwnRegionOnly() throws Exception {
         SourceScript script = SourceScript.create(4);
         AppendTable table = createTable();

@@ -55,6 +55,8 @@ pub struct Coordinator {
     last_commit: i64,
     /// Completed checkpoints whose commit is not done.
     completed: BTreeSet<i64>,
+    /// Aborted checkpoints whose entries wait to be committed with a later one.
+    aborted: BTreeSet<i64>,
     /// The highest checkpoint known to have completed, -1 for none.
     completed_through: i64,
     /// The checkpoint this coordinator was restored from, -1 for none: everything up to it is complete as it is.
@@ -89,6 +91,7 @@ impl Coordinator {
             in_flight: None,
             last_commit: 0,
             completed: BTreeSet::new(),
+            aborted: BTreeSet::new(),
             completed_through: -1,
             restored_through: -1,
             committed_through: i64::MIN,

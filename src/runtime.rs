@@ -66,6 +66,8 @@ pub trait Host {
     ) -> Result<(), Self::Error>;
     /// See [`Command::Commit`]. The payloads may be read until the call returns, no longer.
     fn commit(&mut self, epoch: Epoch, commit: &Commit) -> Result<(), Self::Error>;
+    /// See [`Command::DeleteTag`].
+    fn delete_tag(&mut self, epoch: Epoch, commit_user: &str, identifier: i64) -> Result<(), Self::Error>;
     /// See [`Command::CompleteCheckpoint`].
     fn complete_checkpoint(&mut self, future: FutureId, state: &[u8]) -> Result<(), Self::Error>;
     /// See [`Command::FailCheckpoint`].
@@ -163,6 +165,9 @@ impl<H: Host> Running<'_, H> {
                 self.host.open_committer(self.epoch, &commit_user, restored, committer_state.as_deref())
             }
             Command::Commit(commit) => self.host.commit(self.epoch, &commit),
+            Command::DeleteTag { commit_user, identifier } => {
+                self.host.delete_tag(self.epoch, &commit_user, identifier)
+            }
             Command::CompleteCheckpoint { future, state } => self.host.complete_checkpoint(future, &state),
             Command::FailCheckpoint { future, message } => self.host.fail_checkpoint(future, &message),
             Command::Answer { request, answer, committed_through } => {

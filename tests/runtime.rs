@@ -62,6 +62,10 @@ impl Host for FakeHost {
         self.note(Call::Commit(epoch, commit.identifier, commit.attempt, files_of(commit)))
     }
 
+    fn delete_tag(&mut self, _: Epoch, _: &str, _: i64) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     fn complete_checkpoint(&mut self, future: FutureId, state: &[u8]) -> Result<(), &'static str> {
         self.note(Call::Complete(future.0, state.len()))
     }

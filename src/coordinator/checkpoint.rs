@@ -1,6 +1,7 @@
 //! The coordinator's part of a checkpoint: completed at once, or held while too much waits for the table.
 
 use crate::snapshot::{self, State, StateEntry};
+use crate::wire::Entry;
 
 use super::Coordinator;
 use super::command::{Answer, Command, FutureId, Timer};
@@ -56,6 +57,7 @@ impl Coordinator {
     }
 
     pub(super) fn checkpoint_aborted(&mut self, checkpoint_id: i64) {
+        self.savepoint_aborted(checkpoint_id);
         // Only the future goes: entries of an aborted checkpoint are data, and go with the next one that completes.
         let held = std::mem::take(&mut self.held_checkpoints);
         let (aborted, held) = held.into_iter().partition(|&(_, id)| id == checkpoint_id);
@@ -64,6 +66,19 @@ impl Coordinator {
             self.commands.push(Command::CancelTimer(Timer::HeldCheckpoint(future)));
             self.fail_checkpoint(future, &format!("Checkpoint {checkpoint_id} was aborted."));
         }
+    }
+
+    /// A savepoint that was given up must not be tagged, or not any longer.
+    fn savepoint_aborted(&mut self, checkpoint_id: i64) {
+        let in_flight = self.in_flight.as_ref().map(|flying| flying.id);
+        if checkpoint_id > self.committed_through && in_flight != Some(self.unit_id(checkpoint_id)) {
+            self.aborted.insert(checkpoint_id);
+            return;
+        }
+        self.commands.push(Command::DeleteTag {
+            commit_user: self.commit_users.values().next_back().cloned().unwrap_or_default(),
+            identifier: checkpoint_id,
+        });
     }
 
     pub(super) fn checkpoint_held_too_long(&mut self, future: FutureId) {
@@ -114,7 +129,11 @@ impl Coordinator {
         let waiting = self.ledger.units().map(|(id, unit)| (id.generation, unit));
         let entries_of = |(generation, unit): (Generation, &Unit)| {
             let entries = unit.values().map(|slot| slot.entry.clone());
-            entries.map(|entry| StateEntry { generation, entry }).collect::<Vec<_>>()
+            let stored = |entry: Entry| {
+                let savepoint = entry.savepoint && !self.aborted.contains(&entry.checkpoint_id);
+                StateEntry { generation, entry: Entry { savepoint, ..entry } }
+            };
+            entries.map(stored).collect::<Vec<_>>()
         };
         State {
             parallelism: self.settings.parallelism,

@@ -58,6 +58,8 @@ pub struct Commit {
     pub watermark: i64,
     /// Whether the checkpoint has completed; one that was aborted never forces an empty snapshot.
     pub completed: bool,
+    /// Whether it is a savepoint that was not aborted: its snapshot may be tagged.
+    pub savepoint: bool,
     /// Counts from 1.
     pub attempt: u32,
     /// What to commit; entries without committables are left out.
@@ -78,6 +80,13 @@ pub enum Command {
     },
     /// Commit, idempotently by commit user and identifier.
     Commit(Commit),
+    /// Remove the tag of a savepoint that was aborted after its entries had been committed. No outcome is reported.
+    DeleteTag {
+        /// The commit user it was committed under.
+        commit_user: String,
+        /// The savepoint.
+        identifier: i64,
+    },
     /// Complete a checkpoint's future with these bytes.
     CompleteCheckpoint {
         /// Which one.

@@ -144,6 +144,8 @@ impl Coordinator {
             identifier: in_flight.id.checkpoint_id,
             watermark: in_flight.watermark,
             completed: in_flight.completed,
+            savepoint: in_flight.unit.values().any(|slot| slot.entry.savepoint)
+                && !self.aborted.contains(&in_flight.id.checkpoint_id),
             attempt: in_flight.attempt,
             entries: entries.filter(|entry| entry.committable_count > 0).cloned().collect(),
         };
@@ -170,6 +172,7 @@ impl Coordinator {
         } else {
             self.committed_through = self.committed_through.max(done.id.checkpoint_id);
             self.completed.remove(&done.id.checkpoint_id);
+            self.aborted.retain(|&aborted| aborted > done.id.checkpoint_id);
             for (incarnation, slot) in &done.unit {
                 if let Some(owner) = slot.owner {
                     self.writers[owner as usize].committed = Some((*incarnation, done.id.checkpoint_id));

@@ -79,10 +79,14 @@ impl Ledger {
     }
 
     /// Drops what a subtask reported after the checkpoint that it is reset to. An end of input that this checkpoint
-    /// holds stays.
+    /// holds stays. What is left of a savepoint is data, but not that savepoint any more.
     pub(crate) fn reset_subtask(&mut self, subtask: u32, checkpoint_id: i64) {
         self.units.retain(|_, unit| {
+            let before = unit.len();
             unit.retain(|_, slot| slot.owner != Some(subtask) || !is_after(&slot.entry, checkpoint_id));
+            if unit.len() < before {
+                unit.values_mut().for_each(|slot| slot.entry.savepoint = false);
+            }
             !unit.is_empty()
         });
     }

@@ -130,6 +130,11 @@ impl Coordinator {
         let Entry { checkpoint_id, incarnation, .. } = entry;
         let newest = self.generation();
         let held = self.ledger.generation_of(checkpoint_id, incarnation, newest);
+        let known =
+            held.and_then(|generation| self.ledger.slot(UnitId { generation, checkpoint_id }, incarnation));
+        // The coordinator's copy knows of an abort that the writer was not told of.
+        let savepoint = entry.savepoint && known.is_none_or(|slot| slot.entry.savepoint);
+        let entry = Entry { savepoint, ..entry };
         let in_table = if checkpoint_id == END_OF_INPUT {
             self.end_of_input_is_fixed(incarnation)
         } else {

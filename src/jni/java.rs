@@ -26,6 +26,7 @@ pub(super) struct JavaHost<'env, 'local> {
 struct Methods {
     open_committer: JMethodID,
     commit: JMethodID,
+    delete_tag: JMethodID,
     complete_checkpoint: JMethodID,
     fail_checkpoint: JMethodID,
     answer: JMethodID,
@@ -38,7 +39,8 @@ impl<'env, 'local> JavaHost<'env, 'local> {
         let class = env.get_object_class(&host)?;
         let methods = Methods {
             open_committer: method(env, &class, "openCommitter", "(JLjava/lang/String;Z[B)V")?,
-            commit: method(env, &class, "commit", "(JJLjava/lang/String;JJZI[I[I[Ljava/nio/ByteBuffer;)V")?,
+            commit: method(env, &class, "commit", "(JJLjava/lang/String;JJZZI[I[I[Ljava/nio/ByteBuffer;)V")?,
+            delete_tag: method(env, &class, "deleteTag", "(JLjava/lang/String;J)V")?,
             complete_checkpoint: method(env, &class, "completeCheckpoint", "(J[B)V")?,
             fail_checkpoint: method(env, &class, "failCheckpoint", "(JLjava/lang/String;)V")?,
             answer: method(env, &class, "answer", "(JIJ)V")?,
@@ -109,12 +111,21 @@ impl Host for JavaHost<'_, '_> {
                     long(commit.identifier),
                     long(commit.watermark),
                     boolean(commit.completed),
+                    boolean(commit.savepoint),
                     int(i32::try_from(commit.attempt).unwrap_or(i32::MAX)),
                     ints(env, &versions)?,
                     ints(env, &counts)?,
                     object(payloads),
                 ])
             },
+        )
+    }
+
+    fn delete_tag(&mut self, epoch: Epoch, commit_user: &str, identifier: i64) -> Result<(), BoundaryError> {
+        self.call(
+            |methods| methods.delete_tag,
+            LOCAL_REFERENCES,
+            |env| Ok(vec![long(epoch), string(env, commit_user)?, long(identifier)]),
         )
     }
 

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use paimon_writer_coordinator::coordinator::event::Event;
 use paimon_writer_coordinator::error::ErrorKind;
 use paimon_writer_coordinator::snapshot;
+use paimon_writer_coordinator::wire::Entry;
 
 use crate::support::{Future, Job, Table, end_entry, entry, piece, settings};
 
@@ -191,4 +192,83 @@ fn s38_bytes_that_cannot_be_used_are_refused_and_never_become_an_empty_state() {
     assert_eq!(job.failure.as_ref().map(|failure| failure.kind), Some(ErrorKind::CorruptState));
     restore_both(&mut job, 2);
     assert_eq!(job.table.snapshots, []);
+}
+
+fn savepoint(writer: u128, checkpoint_id: i64, files: &str) -> Entry {
+    Entry { savepoint: true, ..entry(writer, checkpoint_id, files) }
+}
+
+#[test]
+fn s40_the_snapshot_of_a_savepoint_is_tagged_and_no_other() {
+    let mut job = Job::start(settings(1));
+    job.ev(0, 1, "a1");
+    job.done(1);
+    job.report(0, 0, &savepoint(1, 2, "a2"));
+    job.ev(0, 3, "a3");
+    job.done(3);
+    assert_eq!(job.table.identifiers(), [1, 2, 3]);
+    assert_eq!(job.table.tagged(), [2]);
+}
+
+#[test]
+fn s40_the_tag_survives_a_failover_in_between() {
+    let mut old = Job::start(settings(1));
+    old.report(0, 0, &savepoint(1, 2, "a2"));
+    let bytes = old.cc_bytes(3);
+    let mut job = Job::restore(settings(1), old.table, 3, Some(bytes));
+    let entries = [savepoint(1, 2, "a2"), entry(1, 3, "a3")];
+    job.rev(0, 0, 3, &[piece(1, 1, false)], &entries);
+    assert_eq!(job.table.identifiers(), [2, 3]);
+    assert_eq!(job.table.tagged(), [2]);
+}
+
+#[test]
+fn s40_an_aborted_savepoint_is_data_without_a_tag() {
+    let mut job = Job::start(settings(1));
+    job.report(0, 0, &savepoint(1, 2, "a2"));
+    job.abort(2);
+    let bytes = job.cc_bytes(3);
+    job.ev(0, 3, "a3");
+    job.done(3);
+    assert_eq!(job.table.identifiers(), [2, 3]);
+    assert_eq!(job.table.tagged(), [] as [i64; 0]);
+    // The writer was never told of the abort, and replays its entry as it was.
+    let mut restored = Job::restore(settings(1), Table::default(), 3, Some(bytes));
+    let entries = [savepoint(1, 2, "a2"), entry(1, 3, "a3")];
+    restored.rev(0, 0, 3, &[piece(1, 1, false)], &entries);
+    assert_eq!(restored.table.identifiers(), [2, 3]);
+    assert_eq!(restored.table.tagged(), [] as [i64; 0]);
+}
+
+#[test]
+fn s40_an_abort_after_the_commit_takes_the_tag_away() {
+    let mut job = Job::start(settings(1));
+    job.report(0, 0, &savepoint(1, 2, "a2"));
+    job.ev(0, 3, "a3");
+    job.done(3);
+    job.abort(2);
+    assert_eq!(job.table.tagged(), [] as [i64; 0]);
+    job.hold_commits = true;
+    job.report(0, 0, &savepoint(1, 4, "a4"));
+    job.ev(0, 5, "a5");
+    job.done(5);
+    job.abort(4);
+    job.release_all_commits();
+    assert_eq!(job.table.identifiers(), [2, 3, 4, 5]);
+}
+
+#[test]
+fn s40_what_a_region_failover_leaves_of_a_savepoint_is_not_tagged() {
+    let mut job = Job::start(settings(2));
+    job.report(0, 0, &savepoint(1, 2, "a2"));
+    job.report(1, 0, &savepoint(2, 2, "b2"));
+    job.failed(1, 0);
+    job.subtask_reset(1, -1);
+    job.ready(1, 1);
+    job.ev(0, 3, "a3");
+    job.report(1, 1, &entry(72, 3, "b3"));
+    job.done(3);
+    assert_eq!(job.table.identifiers(), [2, 3]);
+    assert_eq!(job.table.files(), ["a2", "a3", "b3"]);
+    assert_eq!(job.table.tagged(), [] as [i64; 0]);
 }

@@ -38,6 +38,7 @@ pub struct Snapshot {
     pub identifier: i64,
     pub watermark: i64,
     pub files: Vec<String>,
+    pub tagged: bool,
 }
 
 /// A Paimon table as `filterAndCommit` treats it: per commit user, identifiers only ascend.
@@ -64,6 +65,7 @@ impl Table {
             identifier: commit.identifier,
             watermark: commit.watermark,
             files: files_of(commit),
+            tagged: commit.savepoint,
         });
     }
 
@@ -76,6 +78,20 @@ impl Table {
 
     pub fn identifiers(&self) -> Vec<i64> {
         self.snapshots.iter().map(|snapshot| snapshot.identifier).collect()
+    }
+
+    pub fn delete_tag(&mut self, commit_user: &str, identifier: i64) {
+        let is_it = |snapshot: &&mut Snapshot| {
+            snapshot.commit_user == commit_user && snapshot.identifier == identifier
+        };
+        if let Some(snapshot) = self.snapshots.iter_mut().find(is_it) {
+            snapshot.tagged = false;
+        }
+    }
+
+    pub fn tagged(&self) -> Vec<i64> {
+        let tagged = self.snapshots.iter().filter(|snapshot| snapshot.tagged);
+        tagged.map(|snapshot| snapshot.identifier).collect()
     }
 
     /// The newest snapshot id of a commit user; ids count from 1.
@@ -258,6 +274,9 @@ impl Job {
                 }
                 Command::Commit(commit) if self.hold_commits => self.waiting_commits.push_back(commit),
                 Command::Commit(commit) => commands.extend(self.execute(&commit)),
+                Command::DeleteTag { commit_user, identifier } => {
+                    self.table.delete_tag(&commit_user, identifier);
+                }
                 Command::CompleteCheckpoint { future, state } => {
                     let held = self.futures.insert(future.0, Future::Completed(state.into()));
                     assert_eq!(held, Some(Future::Held), "a future is completed once");

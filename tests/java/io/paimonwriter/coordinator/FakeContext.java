@@ -2,6 +2,7 @@ package io.paimonwriter.coordinator;
 
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.metrics.groups.OperatorCoordinatorMetricGroup;
+import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.flink.runtime.checkpoint.CheckpointCoordinator;
 import org.apache.flink.runtime.jobgraph.OperatorID;
 import org.apache.flink.runtime.operators.coordination.CoordinatorStore;
@@ -36,10 +37,9 @@ final class FakeContext implements OperatorCoordinator.Context {
         return getClass().getClassLoader();
     }
 
-    /** Paimon's committer does without metrics when there is no group. */
     @Override
     public OperatorCoordinatorMetricGroup metricGroup() {
-        return null;
+        return new UnregisteredCoordinatorGroup();
     }
 
     @Override
@@ -66,4 +66,7 @@ final class FakeContext implements OperatorCoordinator.Context {
     public CheckpointCoordinator getCheckpointCoordinator() {
         return null;
     }
+
+    private static final class UnregisteredCoordinatorGroup extends UnregisteredMetricsGroup
+            implements OperatorCoordinatorMetricGroup {}
 }

@@ -162,7 +162,7 @@ class SinkPreconditionsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"precommit-compact", "sink.savepoint.auto-tag"})
+    @CsvSource({"precommit-compact"})
     void tableOptionThatNeedsACommitterIsRefused(String key) {
         SinkPlans plans = SinkPlans.of(warehouse);
         plans.createTable(APPEND + ", '" + key + "' = 'true', " + ON);

@@ -242,6 +242,7 @@ class TableCommitterTest {
                             5,
                             0,
                             true,
+                            false,
                             1,
                             new int[] {3, 3},
                             new int[] {1, 0},
@@ -267,6 +268,7 @@ class TableCommitterTest {
                         5,
                         0,
                         true,
+                        false,
                         1,
                         new int[] {2},
                         new int[] {1},
@@ -321,7 +323,7 @@ class TableCommitterTest {
 
     private static CommitOrder order(
             long identifier, boolean completed, List<Committable> committables) {
-        return new CommitOrder(USER, identifier, 0, completed, 1, committables);
+        return new CommitOrder(USER, identifier, 0, completed, false, 1, committables);
     }
 
     private Report next() throws InterruptedException {

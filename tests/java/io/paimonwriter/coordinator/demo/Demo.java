@@ -79,7 +79,7 @@ public final class Demo {
 
         print(
                 "%n1. The JobManager commits ('sink.committer-coordinator-operator.enabled' ="
-                    + " 'true')");
+                        + " 'true')");
         List<Integer> oneRegion = List.of(0, 0, 1, 0);
         writeAndCheck("coordinated", true, oneRegion);
 

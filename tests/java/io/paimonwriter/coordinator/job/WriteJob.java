@@ -30,6 +30,7 @@ final class WriteJob {
     private final SourceScript script;
     private final AppendTable table;
     private final Map<String, String> tableOptions = new HashMap<>();
+    private final Map<String, String> flinkOptions = new HashMap<>();
     private LocalFileIO fileIO = LocalFileIO.create();
     private Duration checkpointInterval = ON_REQUEST;
     private String checkpointDirectory;
@@ -90,8 +91,15 @@ final class WriteJob {
         return this;
     }
 
+    /** Sets an option of Flink's for this job. */
+    WriteJob flinkOption(String key, String value) {
+        flinkOptions.put(key, value);
+        return this;
+    }
+
     RunningJob submitTo(TestCluster cluster) throws Exception {
         Configuration configuration = cluster.jobConfiguration(parallelism, checkpointInterval);
+        configuration.addAll(Configuration.fromMap(flinkOptions));
         if (checkpointDirectory != null) {
             TestCluster.retainCheckpoints(configuration, checkpointDirectory);
         }

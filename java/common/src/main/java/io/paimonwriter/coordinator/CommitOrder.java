@@ -14,6 +14,9 @@ final class CommitOrder {
     /** Whether the checkpoint has completed, so that an empty commit may create a snapshot. */
     final boolean completed;
 
+    /** Whether its snapshot is that of a savepoint. */
+    final boolean savepoint;
+
     final int attempt;
     final List<Committable> committables;
 
@@ -22,12 +25,14 @@ final class CommitOrder {
             long identifier,
             long watermark,
             boolean completed,
+            boolean savepoint,
             int attempt,
             List<Committable> committables) {
         this.commitUser = commitUser;
         this.identifier = identifier;
         this.watermark = watermark;
         this.completed = completed;
+        this.savepoint = savepoint;
         this.attempt = attempt;
         this.committables = committables;
     }

@@ -51,6 +51,7 @@ final class CoordinatorHost {
             long identifier,
             long watermark,
             boolean completed,
+            boolean savepoint,
             int attempt,
             int[] serializerVersions,
             int[] committableCounts,
@@ -75,7 +76,17 @@ final class CoordinatorHost {
                 epoch,
                 commitId,
                 new CommitOrder(
-                        commitUser, identifier, watermark, completed, attempt, committables));
+                        commitUser,
+                        identifier,
+                        watermark,
+                        completed,
+                        savepoint,
+                        attempt,
+                        committables));
+    }
+
+    void deleteTag(long epoch, String commitUser, long identifier) {
+        committer.deleteTag(epoch, commitUser, identifier);
     }
 
     void completeCheckpoint(long futureId, byte[] state) {

@@ -74,7 +74,11 @@ public final class PaimonWriterCoordinator
             NativeLibrary.load();
         }
         UserCommitters userCommitters =
-                new UserCommitters(settings, table, committerFactory, context.metricGroup());
+                new UserCommitters(
+                        settings,
+                        table,
+                        committerFactory,
+                        new LastingMetricGroup(context.metricGroup()));
         TableCommitter started =
                 new TableCommitter(
                         settings,

@@ -3,7 +3,6 @@ package io.paimonwriter.coordinator;
 import static org.apache.paimon.CoreOptions.BUCKET;
 import static org.apache.paimon.CoreOptions.WRITE_ONLY;
 import static org.apache.paimon.flink.FlinkConnectorOptions.PRECOMMIT_COMPACT;
-import static org.apache.paimon.flink.FlinkConnectorOptions.SINK_AUTO_TAG_FOR_SAVEPOINT;
 import static org.apache.paimon.flink.FlinkConnectorOptions.SINK_COMMITTER_CPU;
 import static org.apache.paimon.flink.FlinkConnectorOptions.SINK_COMMITTER_MEMORY;
 import static org.apache.paimon.flink.FlinkConnectorOptions.SINK_COMMITTER_OPERATOR_CHAINING;
@@ -128,13 +127,6 @@ final class SinkPreconditions {
                         "Compaction before the commit would join the failover regions of all"
                                 + " writers; set '%s' = 'false' and run a dedicated compaction job",
                         PRECOMMIT_COMPACT.key()));
-        check(
-                !options.get(SINK_AUTO_TAG_FOR_SAVEPOINT),
-                tableName,
-                String.format("'%s' is 'true'", SINK_AUTO_TAG_FOR_SAVEPOINT.key()),
-                String.format(
-                        "This release does not create tags for savepoints; set '%s' = 'false'",
-                        SINK_AUTO_TAG_FOR_SAVEPOINT.key()));
     }
 
     private static void checkCheckpoints(String tableName, StreamExecutionEnvironment environment) {

@@ -88,6 +88,19 @@ final class TableCommitter {
                 });
     }
 
+    /** Takes the tag of an aborted savepoint away; there is no outcome to report. */
+    void deleteTag(long epochNumber, String commitUser, long identifier) {
+        tasks.add(
+                new Task(epochNumber, OPENING, "deleting the tag of savepoint " + identifier) {
+                    @Nullable
+                    @Override
+                    CommitOutcome execute() {
+                        committers.deleteTag(commitUser, identifier);
+                        return null;
+                    }
+                });
+    }
+
     /** Reports a commit that cannot even be tried, behind what was queued before. */
     void reject(long epochNumber, long commitId, int failure, String message) {
         tasks.add(
@@ -144,8 +157,11 @@ final class TableCommitter {
         }
         // An interrupt that was meant for this task must not hit the next one.
         Thread.interrupted();
-        if (outcome == null || isObsolete(task)) {
+        if (isObsolete(task)) {
             LOG.info("Table {}: {} is of an old epoch and ignored", tableName, task);
+            return;
+        }
+        if (outcome == null) {
             return;
         }
         reports.report(
@@ -211,7 +227,7 @@ final class TableCommitter {
             this.description = description;
         }
 
-        /** The outcome, or null if the task turned out to be of an old epoch. */
+        /** The outcome; null if there is none, or if the task turned out to be of an old epoch. */
         @Nullable
         abstract CommitOutcome execute() throws Exception;
 

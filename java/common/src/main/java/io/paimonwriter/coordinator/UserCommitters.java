@@ -28,6 +28,7 @@ final class UserCommitters {
     private final FileStoreTable table;
     private final Committer.Factory<Committable, ManifestCommittable> factory;
     @Nullable private final MetricGroup metricGroup;
+    private final SavepointTags savepointTags;
     @Nullable private OpenCommitter current;
     private long epoch;
 
@@ -40,6 +41,7 @@ final class UserCommitters {
         this.table = table;
         this.factory = factory;
         this.metricGroup = metricGroup;
+        this.savepointTags = new SavepointTags(table);
     }
 
     /**
@@ -125,6 +127,9 @@ final class UserCommitters {
             open.committer.filterAndCommit(
                     order.identifier, order.watermark, order.committables, recovering);
         }
+        if (order.savepoint) {
+            savepointTags.create(order.commitUser, order.identifier);
+        }
         open.state = open.committer.snapshotState();
         open.lastSnapshotId =
                 table.snapshotManager()
@@ -132,6 +137,21 @@ final class UserCommitters {
                         .map(Snapshot::id)
                         .orElse(CommitOutcome.NO_SNAPSHOT);
         return CommitOutcome.success(open.lastSnapshotId, open.state);
+    }
+
+    /** A tag too many does no harm to the table, so a failure is no reason to fail the job. */
+    void deleteTag(String commitUser, long identifier) {
+        try {
+            savepointTags.delete(identifier);
+        } catch (RuntimeException e) {
+            LOG.warn(
+                    "Table {}: the tag of savepoint {} by user {}, which was aborted, could not be"
+                            + " deleted",
+                    settings.tableName(),
+                    identifier,
+                    commitUser,
+                    e);
+        }
     }
 
     void closeAll() {

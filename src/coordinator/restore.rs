@@ -109,7 +109,14 @@ impl Coordinator {
             return Ok(None);
         };
         let rescaled = i64::from(piece.parallelism) != i64::from(self.settings.parallelism);
-        if rescaled || !piece.ended || self.committed_end_of_input.contains(&piece.incarnation) {
+        // What a recovery commits, or has committed, belongs to the past: such a writer ends anew.
+        let newest = self.generation();
+        let recovered = self.end_of_input_is_fixed(piece.incarnation)
+            || self
+                .ledger
+                .generation_of(END_OF_INPUT, piece.incarnation, newest)
+                .is_some_and(|generation| generation < newest);
+        if rescaled || !piece.ended || recovered {
             return Ok(None);
         }
         let own =

@@ -305,3 +305,28 @@ fn h11_without_drain_a_writer_waits_for_its_last_completed_checkpoint() {
     assert_eq!(job.answer(ask), Some(Answer::Go));
     assert_eq!(job.table.files(), ["a4"]);
 }
+
+#[test]
+fn s56_a_writer_that_fails_while_the_final_commit_is_recovered_has_not_ended_again() {
+    let mut old = Job::start(settings(1));
+    old.end(0, -1, "last");
+    let bytes = old.cc_bytes(1);
+    let restored = [end_entry(1, -1, "last")];
+    for commit_is_under_way in [true, false] {
+        let mut job = Job::restore(settings(1), old.table.clone(), 1, Some(bytes.clone()));
+        job.hold_commits = true;
+        job.rev(0, 0, 1, &[piece(1, 1, true)], &restored);
+        if !commit_is_under_way {
+            job.release_all_commits();
+        }
+        job.failed(0, 0);
+        job.subtask_reset(0, 1);
+        job.ready(0, 1);
+        job.rev(0, 1, 1, &[piece(1, 1, true)], &restored);
+        job.release_all_commits();
+        job.cc_bytes(2);
+        job.report(0, 1, &entry(71, 2, "more"));
+        job.done(2);
+        assert_eq!(job.table.files(), ["last", "more"]);
+    }
+}

@@ -38,7 +38,7 @@ impl Coordinator {
             return;
         }
         self.settle_completed_without_entries();
-        let Some(id) = self.ledger.first().filter(|&id| self.is_due(id)) else {
+        let Some(id) = self.next_due() else {
             return;
         };
         let end_of_input = id.checkpoint_id == END_OF_INPUT;
@@ -50,6 +50,17 @@ impl Coordinator {
         let commit = CommitId(self.last_commit);
         self.in_flight = Some(InFlight { id, unit, commit, watermark, completed, attempt: 1 });
         self.send_commit();
+    }
+
+    fn next_due(&self) -> Option<UnitId> {
+        let first = self.ledger.first()?;
+        if self.is_due(first) {
+            return Some(first);
+        }
+        // What writers report for savepoints after their end is empty. Such a savepoint may never be known to have
+        // completed, so the final commit does not wait for it.
+        let all_else_is_done = self.completed.is_empty() && first.generation == self.generation();
+        (all_else_is_done && self.final_commit_is_due()).then(|| self.unit_id(END_OF_INPUT))
     }
 
     /// Whether this unit, the first of all, may be committed.

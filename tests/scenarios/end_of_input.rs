@@ -1,6 +1,7 @@
 //! Section D.
 
 use paimon_writer_coordinator::coordinator::command::{Answer, RequestId, Timer};
+use paimon_writer_coordinator::wire::Entry;
 
 use crate::support::{Job, MAX, end_entry, entry, piece, settings};
 
@@ -329,4 +330,20 @@ fn s56_a_writer_that_fails_while_the_final_commit_is_recovered_has_not_ended_aga
         job.done(2);
         assert_eq!(job.table.files(), ["last", "more"]);
     }
+}
+
+#[test]
+fn s61_h20_a_savepoint_after_the_end_of_input_does_not_hold_up_the_final_commit() {
+    let mut job = Job::start(settings(1));
+    let end = end_entry(1, 6, "end");
+    job.report(0, 0, &end);
+    job.cc_bytes(7);
+    job.cc_bytes(8);
+    job.report(0, 0, &Entry { savepoint: true, ..entry(1, 8, "") });
+    // The task was told that 7 has completed; savepoint 8 completes without anyone being told.
+    let ask = job.may_finish(0, 0, 7, &end);
+    assert_eq!(job.answer(ask), Some(Answer::Go));
+    assert_eq!(job.table.files(), ["end"]);
+    job.cc_bytes(9);
+    job.assert_alive();
 }

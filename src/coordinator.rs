@@ -85,7 +85,7 @@ impl Coordinator {
         Self {
             commit_users: BTreeMap::from([(0, settings.commit_user.clone())]),
             settings,
-            phase: Phase::Created,
+            phase: Phase::Created { fresh_commit_user: String::new() },
             ledger: Ledger::default(),
             writers,
             in_flight: None,
@@ -133,7 +133,7 @@ impl Coordinator {
                 self.close("The coordinator is closed or has been reset.".to_owned());
                 Ok(())
             }
-            (Phase::Created, Event::Begin { restored_checkpoint_id, state, fresh_commit_user }) => {
+            (Phase::Created { .. }, Event::Begin { restored_checkpoint_id, state, fresh_commit_user }) => {
                 self.begin(restored_checkpoint_id, state, fresh_commit_user)
             }
             (Phase::Restoring(_) | Phase::Running, Event::Begin { .. }) => Err(Error::new(
@@ -144,10 +144,12 @@ impl Coordinator {
                 restoring.latest_identifier = Some(latest_identifier);
                 self.finish_restoring()
             }
-            (Phase::Created | Phase::Running, Event::CommitterOpened { .. }) => {
-                self.run("the committer is open");
+            (Phase::Created { fresh_commit_user }, Event::CommitterOpened { latest_identifier }) => {
+                let fresh_commit_user = std::mem::take(fresh_commit_user);
+                self.finish_starting(latest_identifier, fresh_commit_user);
                 Ok(())
             }
+            (Phase::Running, Event::CommitterOpened { .. }) => Ok(()),
             (_, Event::CommitterFailed(failure)) => self.committer_failed(failure),
             (_, Event::AttemptReady { subtask, attempt }) => self.attempt_ready(subtask, attempt),
             (_, Event::AttemptFailed { subtask, attempt }) => self.attempt_failed(subtask, attempt),

@@ -24,7 +24,7 @@ impl Coordinator {
                 }
                 return;
             }
-            Phase::Created => "its committer is still being opened".to_owned(),
+            Phase::Created { .. } => "its committer is still being opened".to_owned(),
             Phase::Restoring(restoring) if restoring.awaited.is_empty() => {
                 "the table's latest snapshot is still being looked up".to_owned()
             }

@@ -69,7 +69,7 @@ pub struct Commit {
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Open the table's committer; when `restored`, look up the user's latest commit identifier as well.
+    /// Open the table's committer, and look up the user's latest commit identifier.
     OpenCommitter {
         /// For this commit user.
         commit_user: String,

@@ -8,7 +8,10 @@ use crate::wire::{Incarnation, Piece};
 #[derive(Debug)]
 pub(super) enum Phase {
     /// Starts without state; the committer is being opened.
-    Created,
+    Created {
+        /// A commit user that nobody has used; empty before the start.
+        fresh_commit_user: String,
+    },
     /// Waits for one restore event of each writer and for what the table says.
     Restoring(Restoring),
     /// Commits.

@@ -26,10 +26,12 @@ impl Coordinator {
                 // All writers had finished before that checkpoint: Flink keeps nothing, and nothing is pending.
                 self.restored_through = checkpoint_id;
                 self.checkpoint_completed(checkpoint_id);
+                self.phase = Phase::Created { fresh_commit_user };
                 self.open_committer();
                 return Ok(());
             }
             (None, None) => {
+                self.phase = Phase::Created { fresh_commit_user };
                 self.open_committer();
                 return Ok(());
             }
@@ -59,6 +61,16 @@ impl Coordinator {
         self.checkpoint_completed(checkpoint_id);
         self.open_committer();
         Ok(())
+    }
+
+    /// A start without state is a restore from before the first checkpoint: a job that committed a savepoint and fell
+    /// back behind it must not take what it writes now for committed.
+    pub(super) fn finish_starting(&mut self, latest: Option<i64>, fresh_commit_user: String) {
+        let restored = self.restored_through;
+        if latest.is_some_and(|latest| latest > restored) {
+            self.begin_generation(fresh_commit_user, restored, false, latest == Some(END_OF_INPUT));
+        }
+        self.run("the committer is open");
     }
 
     fn take_over(&mut self, state: State) {

@@ -272,3 +272,21 @@ fn s40_what_a_region_failover_leaves_of_a_savepoint_is_not_tagged() {
     assert_eq!(job.table.files(), ["a2", "a3", "b3"]);
     assert_eq!(job.table.tagged(), [] as [i64; 0]);
 }
+
+#[test]
+fn h03_a_start_from_nothing_behind_a_committed_savepoint_loses_nothing_live() {
+    let mut first = Job::start(settings(1));
+    first.report(0, 0, &savepoint(1, 1, "a1"));
+    first.end(0, 1, "a-end");
+    first.done(1);
+    first.done(2);
+    assert_eq!(first.table.identifiers(), [1, i64::MAX]);
+    // No checkpoint has completed, so Flink starts the job from the beginning, under the commit user of its graph.
+    let mut job = Job::start_on(settings(1), first.table);
+    job.ev(0, 3, "b3");
+    job.done(3);
+    job.end(0, 3, "b-end");
+    job.done(4);
+    assert_eq!(job.table.files(), ["a-end", "a1", "b-end", "b3"]);
+    assert_eq!(job.table.snapshots[2].commit_user, "fresh");
+}

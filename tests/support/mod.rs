@@ -267,8 +267,8 @@ impl Job {
         let mut commands = VecDeque::from(self.coordinator.step(event));
         while let Some(command) = commands.pop_front() {
             match command {
-                Command::OpenCommitter { commit_user, restored, .. } => {
-                    let latest = self.table.latest_identifier(&commit_user).filter(|_| restored);
+                Command::OpenCommitter { commit_user, .. } => {
+                    let latest = self.table.latest_identifier(&commit_user);
                     let opened = Event::CommitterOpened { latest_identifier: latest };
                     commands.extend(self.coordinator.step(opened));
                 }

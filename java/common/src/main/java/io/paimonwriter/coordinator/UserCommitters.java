@@ -65,10 +65,7 @@ final class UserCommitters {
             if (obsolete.getAsBoolean()) {
                 return null;
             }
-            Optional<Snapshot> latest =
-                    restored
-                            ? table.snapshotManager().latestSnapshotOfUser(commitUser)
-                            : Optional.empty();
+            Optional<Snapshot> latest = table.snapshotManager().latestSnapshotOfUser(commitUser);
             current = open(commitUser, restored, state);
             current.lastSnapshotId = latest.map(Snapshot::id).orElse(CommitOutcome.NO_SNAPSHOT);
             return CommitOutcome.success(

@@ -19,6 +19,10 @@ impl Coordinator {
                     let timer = Timer::HeldCheckpoint(future);
                     self.commands.push(Command::SetTimer { timer, after_millis });
                     self.held_checkpoints.insert(future, checkpoint_id);
+                    let due = self.due_commits();
+                    tracing::warn!(
+                        "checkpoint {checkpoint_id} is held until some of the {due} commits that are due are in the table"
+                    );
                 } else {
                     self.complete_checkpoint(future);
                 }
@@ -39,18 +43,22 @@ impl Coordinator {
 
     /// Too many commits are due, or the final one is. Entries that only a later checkpoint can make due never count.
     fn must_hold(&self) -> bool {
-        let due = self.ledger.count_through(self.unit_id(self.completed_through))
-            + usize::from(self.in_flight.is_some());
         let final_commit_waits =
             !self.final_commit_done && (self.final_commit_has_begun() || self.final_commit_is_due());
-        due > self.settings.max_due_commits as usize || final_commit_waits
+        self.due_commits() > self.settings.max_due_commits as usize || final_commit_waits
+    }
+
+    fn due_commits(&self) -> usize {
+        let through = self.unit_id(self.completed_through);
+        self.ledger.count_through(through) + usize::from(self.in_flight.is_some())
     }
 
     pub(super) fn release_checkpoints(&mut self) {
         if self.held_checkpoints.is_empty() || self.must_hold() {
             return;
         }
-        for future in std::mem::take(&mut self.held_checkpoints).into_keys() {
+        for (future, checkpoint_id) in std::mem::take(&mut self.held_checkpoints) {
+            tracing::info!("checkpoint {checkpoint_id} is held no longer");
             self.commands.push(Command::CancelTimer(Timer::HeldCheckpoint(future)));
             self.complete_checkpoint(future);
         }

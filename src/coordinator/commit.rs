@@ -179,7 +179,7 @@ impl Coordinator {
         if done.id.checkpoint_id == END_OF_INPUT {
             self.committed_end_of_input.extend(done.unit.keys());
             self.final_commit_done = done.id.generation == self.generation();
-            tracing::info!(final_commit = self.final_commit_done, "the end of input is in the table");
+            tracing::info!("what the writers wrote up to the end of their input is in the table");
         } else {
             self.committed_through = self.committed_through.max(done.id.checkpoint_id);
             self.completed.remove(&done.id.checkpoint_id);
@@ -222,11 +222,9 @@ impl Coordinator {
             FailureClass::Retryable if attempt <= self.settings.commit_retries => {
                 let doubled = self.settings.retry_initial_millis.saturating_mul(1 << (attempt - 1).min(30));
                 let after_millis = doubled.min(self.settings.retry_max_millis);
+                let tries = self.settings.commit_retries + 1;
                 tracing::warn!(
-                    attempt,
-                    after_millis,
-                    cause = failure.message,
-                    "{what} failed and is tried again"
+                    "try {attempt} of {tries} of {what} failed; the next one begins in {after_millis} ms"
                 );
                 self.commands.push(Command::SetTimer { timer: Timer::Retry, after_millis });
                 return Ok(());

@@ -183,11 +183,10 @@ impl Coordinator {
             let commit_user = restoring.fresh_commit_user.clone();
             self.begin_generation(commit_user, restored, all_had_ended, end_is_in_table);
         }
-        self.run(if all_had_ended {
-            "restored; every writer had ended, so the final commit is recovered"
-        } else {
-            "restored"
-        });
+        let units = self.ledger.units().count();
+        let end =
+            if all_had_ended { "; every writer had ended, so the final commit is recovered" } else { "" };
+        self.run(&format!("restored from checkpoint {restored} with {units} commits to look at{end}"));
         Ok(())
     }
 
@@ -215,6 +214,11 @@ impl Coordinator {
                 writer.ended = writer.ended.filter(|ended| ended.after >= restored);
             }
         }
+        if !all_had_ended {
+            tracing::warn!(
+                "the table holds commits of this job from after checkpoint {restored}, where it goes on now: what its sources sent since then is written again, under commit user {commit_user}"
+            );
+        }
         self.commit_users.insert(new, commit_user);
         self.snapshot_id = -1;
         self.final_commit_done = false;
@@ -229,11 +233,11 @@ impl Coordinator {
         if latest.is_some() || self.snapshot_id < 0 || !pending {
             return Ok(());
         }
-        let commit_user = self.commit_users.values().next_back();
+        let commit_user = self.commit_users.values().next_back().map_or("", String::as_str);
         Err(Error::new(
             ErrorKind::SnapshotsExpired,
             format!(
-                "Checkpoint {restored} holds uncommitted files of commit user {commit_user:?}, whose snapshot {} is no longer in the table: nobody can tell which of them were committed afterwards. Restore from a newer checkpoint, or start without state.",
+                "Checkpoint {restored} holds uncommitted files of commit user {commit_user}, whose snapshot {} is no longer in the table: nobody can tell which of them were committed afterwards. Restore from a newer checkpoint, or start without state.",
                 self.snapshot_id
             ),
         ))

@@ -222,10 +222,10 @@ class SinkPreconditionsTest {
     }
 
     @Test
-    void unknownOptionIsOfNoConcernWhileOff() {
+    void mistypedKeyThatWouldTurnItOnIsRefused() {
         SinkPlans plans = SinkPlans.of(warehouse);
-        plans.createTable(APPEND + ", '" + CoordinatorOptions.PREFIX + "chunksize' = '1 mb'");
-        SinkPlans.assertPaimonsOwn(plans.insert());
+        plans.createTable(APPEND + ", '" + CoordinatorOptions.PREFIX + "enable' = 'true'");
+        assertContains(plans.refusal(), "'" + CoordinatorOptions.PREFIX + "enable'", "enabled");
     }
 
     @ParameterizedTest

@@ -130,8 +130,10 @@ public final class CoordinatorOptions {
      * @throws org.apache.flink.table.api.ValidationException if the value is not a boolean
      */
     static boolean isEnabled(String tableName, Map<String, String> tableOptions) {
-        return new CoordinatorOptions(tableName, tableOptions)
-                .read(ENABLED, "true or false", any -> true);
+        CoordinatorOptions options = new CoordinatorOptions(tableName, tableOptions);
+        // Also when it is off: the key that was mistyped may be the one that turns it on.
+        options.checkKeys();
+        return options.read(ENABLED, "true or false", any -> true);
     }
 
     /**
@@ -152,7 +154,6 @@ public final class CoordinatorOptions {
 
     private CoordinatorSettings toSettings(
             String commitUser, String operatorName, StreamExecutionEnvironment environment) {
-        checkKeys();
         Duration initialBackoff = readPositive(COMMIT_RETRY_INITIAL_BACKOFF);
         return CoordinatorSettings.builder(commitUser, tableName, operatorName)
                 .maxDueCommits(read(MAX_DUE_COMMITS, "an integer of at least 1", n -> n >= 1))

@@ -56,8 +56,8 @@ pub struct StateEntry {
     pub entry: Entry,
 }
 
-fn configuration() -> Configuration<LittleEndian, Fixint, Limit<BODY_LENGTH_MAX>> {
-    bincode::config::standard().with_fixed_int_encoding().with_limit::<BODY_LENGTH_MAX>()
+fn configuration<const LIMIT: usize>() -> Configuration<LittleEndian, Fixint, Limit<LIMIT>> {
+    bincode::config::standard().with_fixed_int_encoding().with_limit::<LIMIT>()
 }
 
 /// Writes checkpoint bytes.
@@ -74,7 +74,7 @@ pub fn encode(state: &State) -> Result<Vec<u8>> {
             format!("The coordinator's state of {} entries cannot be encoded: {cause}.", state.entries.len()),
         )
     };
-    bincode::serde::encode_into_std_write(state, &mut bytes, configuration())
+    bincode::serde::encode_into_std_write(state, &mut bytes, configuration::<BODY_LENGTH_MAX>())
         .map_err(|cause| unencodable(cause.to_string()))?;
     let body_length = bytes.len() - HEADER_LENGTH;
     if bytes.len() > BODY_LENGTH_MAX {
@@ -117,7 +117,7 @@ pub fn decode(bytes: &[u8]) -> Result<State> {
     if found != expected {
         return Err(corrupt(format!("found checksum {found:08x}, expected {expected:08x}")));
     }
-    let (state, read) = bincode::serde::decode_from_slice::<State, _>(body, configuration())
+    let (state, read) = decode_body(body)
         .map_err(|cause| corrupt(format!("its body of {} bytes cannot be read: {cause}", body.len())))?;
     if read != body.len() || state.parallelism == 0 || state.commit_users.is_empty() {
         return Err(corrupt(format!(
@@ -128,6 +128,18 @@ pub fn decode(bytes: &[u8]) -> Result<State> {
         )));
     }
     Ok(state)
+}
+
+/// bincode allocates whatever length it reads, up to a limit that is part of its configuration's type; so the limit is
+/// the next of a few that the body fits into, and damaged bytes never make it allocate more than 16 times their length.
+fn decode_body(body: &[u8]) -> std::result::Result<(State, usize), bincode::error::DecodeError> {
+    match body.len() {
+        0..0x1_0000 => bincode::serde::decode_from_slice(body, configuration::<0x1_0000>()),
+        0x1_0000..0x10_0000 => bincode::serde::decode_from_slice(body, configuration::<0x10_0000>()),
+        0x10_0000..0x100_0000 => bincode::serde::decode_from_slice(body, configuration::<0x100_0000>()),
+        0x100_0000..0x1000_0000 => bincode::serde::decode_from_slice(body, configuration::<0x1000_0000>()),
+        0x1000_0000.. => bincode::serde::decode_from_slice(body, configuration::<BODY_LENGTH_MAX>()),
+    }
 }
 
 fn read_array<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {

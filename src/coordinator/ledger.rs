@@ -64,9 +64,11 @@ impl Ledger {
         incarnation: Incarnation,
         newest: Generation,
     ) -> Option<Generation> {
-        (0..=newest)
-            .rev()
-            .find(|&generation| self.slot(UnitId { generation, checkpoint_id }, incarnation).is_some())
+        // By what is held, not by counting: damaged checkpoint bytes may name any generation.
+        let is_it = |&(id, unit): &(&UnitId, &Unit)| {
+            id.checkpoint_id == checkpoint_id && id.generation <= newest && unit.contains_key(&incarnation)
+        };
+        self.units.iter().rev().find(is_it).map(|(id, _)| id.generation)
     }
 
     pub(crate) fn slot(&self, id: UnitId, incarnation: Incarnation) -> Option<&Slot> {

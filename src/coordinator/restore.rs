@@ -181,7 +181,7 @@ impl Coordinator {
             all_had_ended || restoring.final_commit_done || latest.is_some_and(|latest| latest > restored);
         if fresh {
             let commit_user = restoring.fresh_commit_user.clone();
-            self.begin_generation(commit_user, restored, all_had_ended, end_is_in_table);
+            self.begin_generation(commit_user, restored, all_had_ended, end_is_in_table)?;
         }
         let units = self.ledger.units().count();
         let end =
@@ -198,9 +198,12 @@ impl Coordinator {
         restored: i64,
         all_had_ended: bool,
         end_is_in_table: bool,
-    ) {
+    ) -> Result<()> {
         let old = self.generation();
-        let new = old + 1;
+        let new = old.checked_add(1).ok_or_else(|| {
+            let found = format!("Checkpoint {restored} says that it comes after {old} other commit users.");
+            Error::new(ErrorKind::CorruptState, found)
+        })?;
         let before = |entry: &Entry| entry.ended_after < restored;
         if all_had_ended {
             self.ledger.move_end_of_input(old, new, |entry| !before(entry));
@@ -222,6 +225,7 @@ impl Coordinator {
         self.commit_users.insert(new, commit_user);
         self.snapshot_id = -1;
         self.final_commit_done = false;
+        Ok(())
     }
 
     /// Without the snapshots that followed, nobody can tell what of the restored entries is in the table.

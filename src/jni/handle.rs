@@ -51,3 +51,118 @@ impl Handle {
         self.messages.send(message).map_err(|_| BoundaryError::closed())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::coordinator::command::RequestId;
+    use crate::coordinator::event::Event;
+
+    fn settings() -> Settings {
+        Settings {
+            parallelism: 1,
+            max_due_commits: 1,
+            checkpoint_hold_millis: 1,
+            late_event_millis: 1,
+            request_hold_millis: 1,
+            commit_retries: 1,
+            retry_initial_millis: 1,
+            retry_max_millis: 1,
+            checkpointing_enabled: true,
+            end_input_watermark: None,
+            commit_user: "user".to_owned(),
+            table_name: "db.t".to_owned(),
+            operator_name: "Writer".to_owned(),
+        }
+    }
+
+    /// A message that owns memory, so that losing or freeing it twice shows under Miri and the address sanitizer.
+    fn message(number: i64) -> Message {
+        let bytes = Bytes::from(vec![number as u8; 64]);
+        Message::Callback(Event::Request { request: RequestId(number), bytes })
+    }
+
+    fn send(handle: jlong, number: i64) {
+        Handle::of(handle).and_then(|handle| handle.send(message(number))).expect("alive");
+    }
+
+    fn text<T>(outcome: Result<T, BoundaryError>) -> String {
+        format!("{:?}", outcome.err().expect("refused"))
+    }
+
+    #[test]
+    fn zero_stands_for_a_handle_that_is_gone() {
+        assert!(text(Handle::of(0)).contains("has ended"));
+        assert!(text(Handle::destroy(0)).contains("has ended"));
+    }
+
+    #[test]
+    fn what_is_sent_before_the_loop_enters_is_there_when_it_does() {
+        let handle = Handle::create(settings());
+        (0..3).for_each(|number| send(handle, number));
+        let (entered, mut messages) = Handle::of(handle).and_then(Handle::enter).expect("the first to enter");
+        assert_eq!(entered, settings());
+        for expected in 0..3 {
+            let found = messages.try_recv().expect("sent before");
+            assert!(
+                matches!(&found, Message::Callback(Event::Request { request, .. }) if request.0 == expected),
+                "{found:?}"
+            );
+        }
+        Handle::destroy(handle).expect("alive");
+    }
+
+    #[test]
+    fn the_loop_is_entered_once() {
+        let handle = Handle::create(settings());
+        let entered = Handle::of(handle).and_then(Handle::enter).expect("the first to enter");
+        assert!(text(Handle::of(handle).and_then(Handle::enter)).contains("entered before"));
+        drop(entered);
+        Handle::destroy(handle).expect("alive");
+    }
+
+    #[test]
+    fn s106_a_handle_that_was_never_entered_frees_what_was_sent() {
+        let handle = Handle::create(settings());
+        (0..3).for_each(|number| send(handle, number));
+        Handle::destroy(handle).expect("alive");
+    }
+
+    #[test]
+    fn s106_after_the_loop_has_ended_messages_are_refused() {
+        let handle = Handle::create(settings());
+        drop(Handle::of(handle).and_then(Handle::enter).expect("the first to enter"));
+        let refused = Handle::of(handle).and_then(|handle| handle.send(message(1)));
+        assert!(text(refused).contains("has ended"));
+        Handle::destroy(handle).expect("alive");
+    }
+
+    /// As in Java: callbacks of several threads while the loop runs, and the loop's thread destroys the handle.
+    #[test]
+    fn s106_destroyed_while_messages_of_other_threads_are_pending() {
+        let handle = Handle::create(settings());
+        let senders: Vec<_> = (0..3)
+            .map(|sender| {
+                thread::spawn(move || (0..20).for_each(|number| send(handle, sender * 100 + number)))
+            })
+            .collect();
+        let running = thread::spawn(move || {
+            let (_, mut messages) = Handle::of(handle).and_then(Handle::enter).expect("the first to enter");
+            for _ in 0..10 {
+                messages.blocking_recv().expect("the handle lives, and sixty are sent");
+            }
+            messages
+        });
+        for sender in senders {
+            sender.join().expect("every send succeeds");
+        }
+        let mut messages = running.join().expect("the loop ends");
+        Handle::destroy(handle).expect("alive");
+        let pending = std::iter::from_fn(|| messages.try_recv().ok()).count();
+        assert_eq!(pending, 50, "what was sent before outlives the handle");
+    }
+}

@@ -89,3 +89,20 @@ fn throw(env: &mut Env<'_>, closed: bool, message: &str) {
     // Throwing reports itself as an error; the exception is what the caller sees.
     let _ = env.throw_new(class, JNIString::from(message));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn s94_the_text_of_a_panic_is_whole() {
+        let formatted = catch_unwind(|| panic!("entry {} of {}", 3, 2)).expect_err("panics");
+        assert_eq!(panic_text(formatted.as_ref()), "entry 3 of 2");
+        let literal = catch_unwind(|| panic!("plain")).expect_err("panics");
+        assert_eq!(panic_text(literal.as_ref()), "plain");
+        let other = catch_unwind(|| std::panic::panic_any(7)).expect_err("panics");
+        assert_eq!(panic_text(other.as_ref()), "a panic without text");
+    }
+}

@@ -172,7 +172,7 @@ fn s57_test_checkpoint_abort_preserves_early_end_input() {
 }
 
 #[test]
-fn s58_a_finished_writers_end_of_input_lives_in_the_coordinators_state_alone() {
+fn s58_h18_a_finished_writers_end_of_input_lives_in_the_coordinators_state_alone() {
     let mut old = Job::start(settings(2));
     old.end(0, 0, "a-end");
     old.ev(1, 1, "b1");
@@ -346,4 +346,40 @@ fn s61_h20_a_savepoint_after_the_end_of_input_does_not_hold_up_the_final_commit(
     assert_eq!(job.table.files(), ["end"]);
     job.cc_bytes(9);
     job.assert_alive();
+}
+
+#[test]
+fn s33_test_writer_failover_then_global_restore_uses_checkpointed_end_input() {
+    let mut old = Job::start(settings(2));
+    old.end(0, 0, "a-end");
+    old.end(1, 0, "b-end");
+    let bytes = old.cc_bytes(1);
+    // A region failover has begun, and the global one overtakes it.
+    old.failed(0, 0);
+    old.subtask_reset(0, -1);
+    let mut job = Job::restore(settings(2), old.table, 1, Some(bytes));
+    job.rev(0, 0, 1, &[piece(1, 2, true)], &[end_entry(1, 0, "a-end")]);
+    assert_eq!(job.table.snapshots, [], "one writer is still to come");
+    job.rev(1, 0, 1, &[piece(2, 2, true)], &[end_entry(2, 0, "b-end")]);
+    assert_eq!(job.table.identifiers(), [MAX]);
+    assert_eq!(job.table.files(), ["a-end", "b-end"]);
+}
+
+#[test]
+fn s33_test_writer_failover_then_global_restore_retains_partial_checkpointed_end_input() {
+    let mut old = Job::start(settings(2));
+    old.end(0, 0, "a-end");
+    let bytes = old.cc_bytes(1);
+    old.ev(1, 1, "b1");
+    old.failed(0, 0);
+    old.subtask_reset(0, -1);
+    let mut job = Job::restore(settings(2), old.table, 1, Some(bytes));
+    job.rev(0, 0, 1, &[piece(1, 2, true)], &[end_entry(1, 0, "a-end")]);
+    job.rev(1, 0, 1, &[piece(2, 2, false)], &[entry(2, 1, "b1")]);
+    assert_eq!(job.table.identifiers(), [1], "the end of one writer waits for the other's");
+    job.report(0, 0, &end_entry(71, 1, ""));
+    job.report(1, 0, &end_entry(72, 1, "b-end"));
+    job.done(2);
+    assert_eq!(job.table.identifiers(), [1, MAX]);
+    assert_eq!(job.table.files(), ["a-end", "b-end", "b1"]);
 }

@@ -290,3 +290,20 @@ fn h03_a_start_from_nothing_behind_a_committed_savepoint_loses_nothing_live() {
     assert_eq!(job.table.files(), ["a-end", "a1", "b-end", "b3"]);
     assert_eq!(job.table.snapshots[2].commit_user, "fresh");
 }
+
+#[test]
+fn s36_without_state_the_snapshots_of_other_users_filter_nothing() {
+    let mut other = Job::start(paimon_writer_coordinator::settings::Settings {
+        commit_user: "somebody else".to_owned(),
+        ..settings(1)
+    });
+    for checkpoint_id in 1..=5 {
+        other.ev(0, checkpoint_id, &format!("other{checkpoint_id}"));
+        other.done(checkpoint_id);
+    }
+    let mut job = Job::start_on(settings(1), other.table);
+    job.ev(0, 1, "a1");
+    job.done(1);
+    let last = job.table.snapshots.last().expect("a snapshot");
+    assert_eq!((last.identifier, last.commit_user.as_str(), last.files.len()), (1, "user-0", 1));
+}

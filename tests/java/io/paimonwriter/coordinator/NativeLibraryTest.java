@@ -88,7 +88,7 @@ class NativeLibraryTest {
     }
 
     @Test
-    void s104SeveralClassLoadersLoadCopiesOfTheirOwn() throws Exception {
+    void s104h23SeveralClassLoadersLoadCopiesOfTheirOwn() throws Exception {
         System.setProperty(NativeLibrary.TEMP_DIRECTORY_PROPERTY, folder.toString());
         try (Isolated first = new Isolated();
                 Isolated second = new Isolated()) {

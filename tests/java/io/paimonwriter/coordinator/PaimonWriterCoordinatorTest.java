@@ -275,7 +275,7 @@ class PaimonWriterCoordinatorTest {
     }
 
     @Test
-    void failuresKnowWhetherTheJobMayRestart() throws Exception {
+    void h15FailuresKnowWhetherTheJobMayRestart() throws Exception {
         start();
 
         natives.host.failJob("again", true);

@@ -178,7 +178,7 @@ class SinkPreconditionsTest {
         "execution.checkpointing.interval, , takes no checkpoints",
         "execution.runtime-mode, BATCH, streaming jobs only",
     })
-    void jobConfigurationIsRefused(String key, String value, String reason) {
+    void h22JobConfigurationIsRefused(String key, String value, String reason) {
         SinkPlans plans = SinkPlans.of(warehouse, key, value);
         plans.createTable(APPEND + ", " + ON);
         assertContains(SinkPlans.refusal(bounded(plans)), reason);

@@ -1,15 +1,23 @@
 package io.paimonwriter.coordinator.job;
 
 import org.apache.paimon.Snapshot;
+import org.apache.paimon.append.AppendCompactCoordinator;
+import org.apache.paimon.append.AppendCompactTask;
+import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.manifest.ManifestEntry;
+import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.schema.Schema;
 import org.apache.paimon.schema.SchemaManager;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.FileStoreTableFactory;
+import org.apache.paimon.table.sink.BatchTableCommit;
+import org.apache.paimon.table.sink.BatchTableWrite;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.types.DataTypes;
 
@@ -26,6 +34,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -86,6 +95,11 @@ public final class AppendTable {
         return snapshots().stream().map(Snapshot::commitIdentifier).collect(Collectors.toList());
     }
 
+    /** The users that have committed to the table. */
+    Set<String> commitUsers() throws Exception {
+        return snapshots().stream().map(Snapshot::commitUser).collect(Collectors.toSet());
+    }
+
     /** How many rows each snapshot added, oldest first. */
     List<Long> addedRows() throws Exception {
         return snapshots().stream().map(Snapshot::deltaRecordCount).collect(Collectors.toList());
@@ -142,6 +156,41 @@ public final class AppendTable {
     private static String describe(String what, Set<Long> ids) {
         List<Long> examples = ids.stream().limit(EXAMPLES).collect(Collectors.toList());
         return ids.size() + " " + what + (ids.isEmpty() ? "" : " (" + examples + " ...)");
+    }
+
+    /** Deletes a data file. */
+    void deleteFile(String name) throws Exception {
+        Files.delete(Path.of(path.toUri()).resolve("bucket-0").resolve(name));
+    }
+
+    /** Commits rows with these ids, as another program would that writes the same table. */
+    void append(long... ids) throws Exception {
+        BatchWriteBuilder builder = open().newBatchWriteBuilder();
+        try (BatchTableWrite write = builder.newWrite();
+                BatchTableCommit commit = builder.newCommit()) {
+            for (long id : ids) {
+                write.write(GenericRow.of(id, -1, BinaryString.fromString("payload of " + id)));
+            }
+            commit.commit(write.prepareCommit());
+        }
+    }
+
+    /** Compacts small files as a dedicated compaction job does. Returns how many commits it was. */
+    int compact() throws Exception {
+        FileStoreTable table =
+                open().copy(Map.of("write-only", "false", "compaction.min.file-num", "2"));
+        List<AppendCompactTask> tasks = new AppendCompactCoordinator(table, false).run();
+        String user = UUID.randomUUID().toString();
+        for (AppendCompactTask task : tasks) {
+            BaseAppendFileStoreWrite write =
+                    (BaseAppendFileStoreWrite) table.store().newWrite(user);
+            try (BatchTableCommit commit = table.newBatchWriteBuilder().newCommit()) {
+                commit.commit(List.of(task.doCompact(table, write)));
+            } finally {
+                write.close();
+            }
+        }
+        return tasks.size();
     }
 
     /** The data files on disk that no snapshot knows: left behind by failed attempts. */

@@ -39,4 +39,10 @@ abstract class JobTest {
         script.allowAll(rows).awaitDrained();
         return job.checkpoint();
     }
+
+    /** The same for a job that has just been restored as a whole. */
+    static long checkpointAfterRestore(SourceScript script, RunningJob job, long rows) {
+        script.allowAll(rows).awaitDrained();
+        return job.checkpointWhenPossible();
+    }
 }

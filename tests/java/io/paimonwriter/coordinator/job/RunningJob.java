@@ -10,11 +10,14 @@ import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
 import org.apache.flink.runtime.executiongraph.AccessExecutionJobVertex;
 import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
 
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
@@ -70,7 +73,7 @@ public final class RunningJob implements AutoCloseable {
         return attempts(writerVertex());
     }
 
-    private AccessExecutionJobVertex writerVertex() throws Exception {
+    AccessExecutionJobVertex writerVertex() throws Exception {
         for (AccessExecutionJobVertex vertex : vertices()) {
             if (vertex.getName().contains(WRITER)) {
                 return vertex;
@@ -128,6 +131,12 @@ public final class RunningJob implements AutoCloseable {
                 this::describe);
     }
 
+    /** Returns once the job has ended FAILED, with the failure. */
+    String awaitFailed() throws Exception {
+        await("the job is FAILED", () -> status() == JobStatus.FAILED);
+        return graph().getFailureInfo().getExceptionAsString();
+    }
+
     /** The job's state, its tasks' states and its last failure, for a message. */
     public String describe() throws Exception {
         AccessExecutionGraph graph = graph();
@@ -147,9 +156,45 @@ public final class RunningJob implements AutoCloseable {
 
     /** Takes a checkpoint now. Returns its id once it has completed. */
     long checkpoint() throws Exception {
-        return cluster.flink()
-                .triggerCheckpoint(id, CheckpointType.CONFIGURED)
-                .get(CALL_LIMIT_SECONDS, TimeUnit.SECONDS);
+        return triggerCheckpoint().get(CALL_LIMIT_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /**
+     * Takes a checkpoint as soon as one can be taken: not while the coordinator is restored, and
+     * not in the moment in which a task becomes FINISHED. Returns its id.
+     */
+    long checkpointWhenPossible() {
+        long[] taken = new long[1];
+        await("a checkpoint has completed", () -> tryTo(() -> taken[0] = checkpoint()));
+        return taken[0];
+    }
+
+    private static boolean tryTo(Callable<?> action) throws Exception {
+        try {
+            action.call();
+            return true;
+        } catch (ExecutionException e) {
+            return false;
+        }
+    }
+
+    /** Takes checkpoints until the job has ended by itself, successfully. */
+    void finishWithCheckpoints() {
+        await(
+                "the job is FINISHED after a checkpoint",
+                () -> {
+                    // Not awaited: the future of one that the end of the job overtakes stays open.
+                    if (checkpoints().getCheckpoints().stream()
+                            .noneMatch(stats -> stats.getStatus().isInProgress())) {
+                        triggerCheckpoint();
+                    }
+                    return status() == JobStatus.FINISHED;
+                });
+    }
+
+    /** Begins a checkpoint; the future has its id once it has completed. */
+    CompletableFuture<Long> triggerCheckpoint() {
+        return cluster.flink().triggerCheckpoint(id, CheckpointType.CONFIGURED);
     }
 
     /** The statistics of all checkpoints so far. */
@@ -176,9 +221,20 @@ public final class RunningJob implements AutoCloseable {
 
     /** Takes a savepoint below {@code directory} and goes on. Returns its path. */
     String savepoint(String directory) throws Exception {
+        return triggerSavepoint(directory).get(CALL_LIMIT_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /** As {@link #checkpointWhenPossible}, for a savepoint. Returns its path. */
+    String savepointWhenPossible(String directory) {
+        String[] taken = new String[1];
+        await("a savepoint has completed", () -> tryTo(() -> taken[0] = savepoint(directory)));
+        return taken[0];
+    }
+
+    /** Begins a savepoint; the future has its path once it has completed. */
+    CompletableFuture<String> triggerSavepoint(String directory) {
         return cluster.flink()
-                .triggerSavepoint(id, directory, false, SavepointFormatType.CANONICAL)
-                .get(CALL_LIMIT_SECONDS, TimeUnit.SECONDS);
+                .triggerSavepoint(id, directory, false, SavepointFormatType.CANONICAL);
     }
 
     /** Stops the job with a savepoint below {@code directory}. Returns the savepoint's path. */
@@ -194,6 +250,19 @@ public final class RunningJob implements AutoCloseable {
     /** A new JobMaster takes the job over, from its last completed checkpoint. */
     void failOverJobManager() throws Exception {
         cluster.failOverJobManager(id);
+    }
+
+    /** Gives the whole job another parallelism; returns once all tasks run with it. */
+    void rescale(int parallelism) throws Exception {
+        List<JobVertexID> vertices = new ArrayList<>();
+        vertices().forEach(vertex -> vertices.add(vertex.getJobVertexId()));
+        cluster.rescale(id, vertices, parallelism);
+        await(
+                "the parallelism is " + parallelism,
+                () ->
+                        vertices().stream()
+                                .allMatch(vertex -> vertex.getParallelism() == parallelism));
+        awaitRunning();
     }
 
     /** Cancels the job and returns once it is cancelled. */

@@ -168,7 +168,7 @@ class SavepointJobTest extends JobTest {
         "execution.checkpointing.max-concurrent-checkpoints, 3",
         "jobmanager.execution.failover-strategy, full",
     })
-    void s12s05s107AJobWithFailuresHoldsEachRowOnce(String key, String value) throws Exception {
+    void s12h28s05s107AJobWithFailuresHoldsEachRowOnce(String key, String value) throws Exception {
         AppendTable table = createTable();
         WriteJob frequent =
                 new WriteJob(script, table)

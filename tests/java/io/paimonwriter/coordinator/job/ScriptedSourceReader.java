@@ -40,6 +40,7 @@ final class ScriptedSourceReader implements SourceReader<RowData, ScriptedSplit>
         boolean allEnded = noMoreSplits;
         for (ScriptedSplit split : splits) {
             SourceScript.SplitScript splitScript = script.split(split.index);
+            splitScript.pauseIfRequested();
             if (splitScript.takeFailureAt(split.nextRow)) {
                 throw new IllegalStateException(
                         "The script fails split " + split.index + " at row " + split.nextRow + ".");

@@ -23,10 +23,12 @@ final class SnapshotCommitGate {
     private final String key = UUID.randomUUID().toString();
     private final List<Rename> renames = new ArrayList<>();
     private boolean held;
+    private boolean stubborn;
     private boolean broken;
     private long delayMillis;
     private int failuresBefore;
     private int failuresAfter;
+    private int errors;
     private int inFlight;
     private int failed;
 
@@ -46,9 +48,16 @@ final class SnapshotCommitGate {
         held = true;
     }
 
+    /** As {@link #hold}, and an interrupt does not end the wait, as in a file system that hangs. */
+    synchronized void holdThroughInterrupts() {
+        held = true;
+        stubborn = true;
+    }
+
     /** Waiting renames go on, and no more wait. */
     synchronized void release() {
         held = false;
+        stubborn = false;
         notifyAll();
     }
 
@@ -77,6 +86,11 @@ final class SnapshotCommitGate {
     /** The next so many renames are done and are reported as failed. */
     synchronized void failAfter(int times) {
         failuresAfter = times;
+    }
+
+    /** The next rename throws an error of the JVM's. */
+    synchronized void throwError() {
+        errors = 1;
     }
 
     /** How many renames have begun and not ended. */
@@ -119,7 +133,7 @@ final class SnapshotCommitGate {
             long endMillis = startMillis + delayMillis;
             long remainingMillis = delayMillis;
             while (!broken && (held || remainingMillis > 0)) {
-                wait(held ? 0 : remainingMillis);
+                awaitChange(held ? 0 : remainingMillis);
                 remainingMillis = endMillis - System.currentTimeMillis();
             }
         } catch (InterruptedException e) {
@@ -128,11 +142,27 @@ final class SnapshotCommitGate {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("Interrupted before the rename.");
         }
+        if (errors > 0) {
+            errors--;
+            inFlight--;
+            failed++;
+            throw new LinkageError("The rename throws an error.");
+        }
         if (broken || failuresBefore > 0) {
             failuresBefore = Math.max(0, failuresBefore - 1);
             inFlight--;
             failed++;
             throw new IOException("The file system refuses the rename.");
+        }
+    }
+
+    private void awaitChange(long millis) throws InterruptedException {
+        try {
+            wait(millis);
+        } catch (InterruptedException e) {
+            if (!stubborn) {
+                throw e;
+            }
         }
     }
 

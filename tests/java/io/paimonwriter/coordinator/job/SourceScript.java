@@ -4,7 +4,9 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * What the test wants its {@link ScriptedSource} to do, and when.
@@ -101,6 +103,20 @@ final class SourceScript {
         return this;
     }
 
+    /**
+     * Stops the thread of the task that reads the split, so that barriers wait, too. Returns once
+     * it stands still.
+     */
+    void pause(int split) {
+        splits[split].pauseRequested = true;
+        Await.until("the reader of split " + split + " pauses", () -> splits[split].paused);
+    }
+
+    /** The paused task goes on. */
+    void resume(int split) {
+        splits[split].pauseRequested = false;
+    }
+
     /** Fails the task that reads the split, once, at its next chance. */
     SourceScript failTask(int split) {
         splits[split].failAtRow = 0;
@@ -180,6 +196,8 @@ final class SourceScript {
         volatile boolean idle;
         volatile long emittedWatermark = Long.MIN_VALUE;
         volatile boolean isIdle;
+        private volatile boolean pauseRequested;
+        private volatile boolean paused;
         private volatile long failAtRow = NEVER;
         private final AtomicBoolean failInSnapshot = new AtomicBoolean();
 
@@ -189,6 +207,14 @@ final class SourceScript {
                 failAtRow = NEVER;
             }
             return fails;
+        }
+
+        void pauseIfRequested() {
+            while (pauseRequested && !Thread.currentThread().isInterrupted()) {
+                paused = true;
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+            }
+            paused = false;
         }
 
         boolean takeFailureInSnapshot() {

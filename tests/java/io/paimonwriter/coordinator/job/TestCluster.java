@@ -1,6 +1,7 @@
 package io.paimonwriter.coordinator.job;
 
 import org.apache.flink.api.common.JobID;
+import org.apache.flink.client.program.rest.RestClusterClient;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
@@ -10,6 +11,8 @@ import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateRecoveryOptions;
 import org.apache.flink.core.execution.JobClient;
+import org.apache.flink.runtime.jobgraph.JobResourceRequirements;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
@@ -31,7 +34,11 @@ public final class TestCluster implements AutoCloseable {
 
     /** Starts a cluster of one task manager with so many slots. */
     public static TestCluster start(int slots) throws Exception {
-        Configuration configuration = new Configuration();
+        return start(slots, new Configuration());
+    }
+
+    /** The same with options of the cluster's own. */
+    static TestCluster start(int slots, Configuration configuration) throws Exception {
         configuration.set(RestOptions.BIND_PORT, "0");
         MiniCluster cluster =
                 new MiniCluster(
@@ -92,6 +99,16 @@ public final class TestCluster implements AutoCloseable {
         var leadership = cluster.getHaLeadershipControl().get();
         leadership.revokeJobMasterLeadership(job).get();
         leadership.grantJobMasterLeadership(job).get();
+    }
+
+    /** Asks for another parallelism of a running job; only the adaptive scheduler can do that. */
+    void rescale(JobID job, Iterable<JobVertexID> vertices, int parallelism) throws Exception {
+        JobResourceRequirements.Builder requirements = JobResourceRequirements.newBuilder();
+        vertices.forEach(vertex -> requirements.setParallelismForJobVertex(vertex, 1, parallelism));
+        try (RestClusterClient<String> client =
+                new RestClusterClient<>(jobConfiguration(1, Duration.ofHours(1)), "test")) {
+            client.updateJobResourceRequirements(job, requirements.build()).get();
+        }
     }
 
     MiniCluster flink() {

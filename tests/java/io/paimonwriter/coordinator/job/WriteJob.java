@@ -4,6 +4,7 @@ import io.paimonwriter.coordinator.PaimonCoordinatedSinkBuilder;
 
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.PipelineOptions;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.data.RowData;
@@ -15,8 +16,10 @@ import org.apache.paimon.flink.sink.FlinkSinkBuilder;
 import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.table.FileStoreTable;
 
+import java.net.URL;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** The job of most tests: a scripted source, chained with the writers of one append table. */
@@ -38,6 +41,7 @@ final class WriteJob {
     private int parallelism;
     private boolean coordinated = true;
     private LossyLink link;
+    private URL userJar;
 
     WriteJob(SourceScript script, AppendTable table) {
         this.script = script;
@@ -97,7 +101,23 @@ final class WriteJob {
         return this;
     }
 
+    /** Ships this jar with the job, so that the cluster gives the job a class loader of its own. */
+    WriteJob userJar(URL jar) {
+        userJar = jar;
+        return this;
+    }
+
     RunningJob submitTo(TestCluster cluster) throws Exception {
+        StreamExecutionEnvironment environment = environment(cluster);
+        write(rows(environment, script));
+        if (link == null) {
+            return cluster.submit(environment);
+        }
+        return cluster.attach(environment.executeAsync(link.insertInto(environment)));
+    }
+
+    /** An environment with the settings of this job, for jobs of another shape. */
+    StreamExecutionEnvironment environment(TestCluster cluster) throws Exception {
         Configuration configuration = cluster.jobConfiguration(parallelism, checkpointInterval);
         configuration.addAll(Configuration.fromMap(flinkOptions));
         if (checkpointDirectory != null) {
@@ -106,12 +126,15 @@ final class WriteJob {
         if (restorePath != null) {
             TestCluster.restoreFrom(configuration, restorePath);
         }
-        StreamExecutionEnvironment environment = new StreamExecutionEnvironment(configuration);
-        sinkBuilder().forRowData(rows(environment, script)).build();
-        if (link == null) {
-            return cluster.submit(environment);
+        if (userJar != null) {
+            configuration.set(PipelineOptions.JARS, List.of(userJar.toString()));
         }
-        return cluster.attach(environment.executeAsync(link.insertInto(environment)));
+        return new StreamExecutionEnvironment(configuration);
+    }
+
+    /** Puts the table's writers behind these rows. */
+    void write(DataStream<RowData> rows) {
+        sinkBuilder().forRowData(rows).build();
     }
 
     private FlinkSinkBuilder sinkBuilder() {
@@ -126,6 +149,12 @@ final class WriteJob {
 
     /** The rows of the script as a stream. Its ids stay the same from job to job. */
     static DataStream<RowData> rows(StreamExecutionEnvironment environment, SourceScript script) {
+        return rows(environment, script, "scripted");
+    }
+
+    /** The same for one of several sources of a job, told apart by {@code uid}. */
+    static DataStream<RowData> rows(
+            StreamExecutionEnvironment environment, SourceScript script, String uid) {
         return environment
                 .fromSource(
                         new ScriptedSource(script),
@@ -135,6 +164,6 @@ final class WriteJob {
                                 new BigIntType(),
                                 new IntType(),
                                 new VarCharType(VarCharType.MAX_LENGTH)))
-                .uid("scripted");
+                .uid(uid);
     }
 }

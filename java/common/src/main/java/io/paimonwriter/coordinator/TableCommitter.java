@@ -158,8 +158,10 @@ final class TableCommitter {
         // An interrupt that was meant for this task must not hit the next one.
         Thread.interrupted();
         if (isObsolete(task)) {
-            LOG.info("Table {}: the outcome of {} is not waited for any more, because the coordinator was"
-                            + " reset or closed; what comes next looks at the table itself",
+            LOG.info(
+                    "Table {}: the outcome of {} is not waited for any more, because the"
+                        + " coordinator was reset or closed; what comes next looks at the table"
+                        + " itself",
                     tableName,
                     task);
             return;

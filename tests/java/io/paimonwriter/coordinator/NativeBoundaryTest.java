@@ -1,0 +1,199 @@
+package io.paimonwriter.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.Collections;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The real library behind {@link NativeHandle} and {@link NativeLoop}, without Flink and without a
+ * table.
+ */
+@Timeout(300)
+class NativeBoundaryTest {
+
+    private static final int EVENTS = 100_000;
+    private static final UUID INCARNATION = new UUID(1, 2);
+
+    /** Characters of one to four bytes: the JVM's own UTF-8 differs from Rust's in the last. */
+    private static final String TABLE = "db.tä€\uD83D\uDE00";
+
+    private static final CoordinatorSettings SETTINGS =
+            CoordinatorSettings.builder("user", TABLE, "Writer").checkpointingEnabled(true).build();
+
+    @TempDir private Path folder;
+
+    @BeforeAll
+    static void loadLibrary() {
+        NativeLibrary.load();
+    }
+
+    /**
+     * In a JVM of its own, because -Xcheck:jni prints what it finds to that JVM's output alone. Of
+     * each event four kilobytes go in and come out again, which the heap could not hold if a local
+     * reference kept them.
+     */
+    @Test
+    void h24LocalReferencesStayConstantOverManyEvents() throws Exception {
+        File output = folder.resolve("output").toFile();
+        Process process =
+                new ProcessBuilder(
+                                Paths.get(System.getProperty("java.home"), "bin", "java")
+                                        .toString(),
+                                "-Xcheck:jni",
+                                "-Xmx64m",
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                NativeBoundaryTest.class.getName())
+                        .redirectErrorStream(true)
+                        .redirectOutput(output)
+                        .start();
+        try {
+            assertTrue(process.waitFor(240, TimeUnit.SECONDS), "the events take too long");
+        } finally {
+            process.destroyForcibly();
+        }
+
+        String text = new String(Files.readAllBytes(output.toPath()), StandardCharsets.UTF_8);
+        assertEquals(0, process.exitValue(), text);
+        assertTrue(text.contains("completed " + EVENTS), text);
+        assertFalse(text.contains("JNI local refs"), text);
+        assertFalse(text.contains("FATAL ERROR"), text);
+    }
+
+    @Test
+    void s105SettingsThatAreNotOursAreRefusedInWholeSentences() {
+        RuntimeException error =
+                assertThrows(
+                        RuntimeException.class,
+                        () -> new NativeHandle(NativeCoordinator.INSTANCE, new byte[] {1, 2, 3}));
+
+        assertEquals(
+                "The coordinator's settings of 3 bytes cannot be read; the jar and its native"
+                        + " library do not belong together.",
+                error.getMessage());
+    }
+
+    @Test
+    void s105WhatTheCoreRefusesArrivesWithEveryCharacter() throws Exception {
+        Running running = new Running();
+        running.begin();
+
+        running.handle.handleEvent(0, 0, new byte[] {1});
+
+        Throwable failure = running.jobFailure.get(60, TimeUnit.SECONDS);
+        String expected = "Table " + TABLE + ", operator 'Writer': subtask 0 (attempt 0) sent an";
+        assertTrue(failure.getMessage().startsWith(expected), failure.getMessage());
+        assertTrue(running.loop.close(60_000));
+    }
+
+    @Test
+    void s106ALoopIsEnteredOnceAndAClosedOneRefusesCalls() throws Exception {
+        Running running = new Running();
+        running.begin();
+        running.checkpoint(1).get(60, TimeUnit.SECONDS);
+
+        RuntimeException twice =
+                assertThrows(RuntimeException.class, () -> running.handle.run(running.host));
+        assertEquals("The loop of this coordinator was entered before.", twice.getMessage());
+
+        RuntimeException unknown =
+                assertThrows(RuntimeException.class, () -> running.handle.notify(99, 0, 0, 0, 0));
+        assertEquals("There is no notification of kind 99.", unknown.getMessage());
+
+        assertTrue(running.loop.close(60_000));
+        assertThrows(IllegalStateException.class, () -> running.checkpoint(2));
+        running.handle.destroy();
+    }
+
+    /** What the other JVM runs. */
+    public static void main(String[] args) throws Exception {
+        NativeLibrary.load();
+        Running running = new Running();
+        running.begin();
+        byte[] event = running.entryOf(4096);
+        CompletableFuture<byte[]> last = null;
+        for (int i = 0; i < EVENTS; i++) {
+            running.handle.handleEvent(0, 0, event);
+            last = running.checkpoint(1);
+            if (i % 100 == 0) {
+                last.get(60, TimeUnit.SECONDS);
+            }
+        }
+        assertNotNull(last);
+        assertTrue(last.get(60, TimeUnit.SECONDS).length > 4096, "the entry is in the bytes");
+        assertTrue(running.loop.close(60_000));
+        assertFalse(running.jobFailure.isDone());
+        System.out.println("completed " + EVENTS);
+    }
+
+    /** A loop of one writer whose committer is never asked to commit. */
+    private static final class Running {
+
+        final NativeHandle handle =
+                new NativeHandle(NativeCoordinator.INSTANCE, SETTINGS.encode(1));
+        final CompletableFuture<Throwable> jobFailure = new CompletableFuture<>();
+        final PendingAnswers pending = new PendingAnswers();
+        final CoordinatorHost host;
+        final NativeLoop loop;
+
+        Running() {
+            ClassLoader classLoader = NativeBoundaryTest.class.getClassLoader();
+            // Not started: it only queues what it is asked for.
+            TableCommitter committer =
+                    new TableCommitter(
+                            SETTINGS,
+                            null,
+                            classLoader,
+                            handle::committerReported,
+                            jobFailure::complete);
+            host = new CoordinatorHost(SETTINGS, committer, pending, jobFailure::complete);
+            loop = new NativeLoop(handle, pending, host, "loop", classLoader, failure -> {});
+        }
+
+        void begin() {
+            loop.start();
+            handle.reset(1, -1, null, "fresh");
+            handle.committerReported(1, 0, CommitFailure.NONE, Long.MIN_VALUE, null, null);
+            handle.notify(NativeHandle.ATTEMPT_READY, 0, 0, 0, 0);
+        }
+
+        CompletableFuture<byte[]> checkpoint(long checkpointId) {
+            CompletableFuture<byte[]> future = new CompletableFuture<>();
+            long id = pending.addCheckpoint(future);
+            handle.notify(NativeHandle.CHECKPOINT, 0, 0, checkpointId, id);
+            return future;
+        }
+
+        byte[] entryOf(int payloadBytes) {
+            WriterEntry entry =
+                    WriterEntry.ofCheckpoint(
+                            INCARNATION,
+                            1,
+                            0,
+                            false,
+                            WriterEntry.CommittableBytes.of(
+                                    3, Collections.singletonList(new byte[payloadBytes])));
+            WriterIdentity sender = new WriterIdentity(TABLE, 0, 0, INCARNATION);
+            return WriterEvent.split(WriterEvent.Kind.ENTRY, sender, 1, entry.encode(), 1 << 20)
+                    .get(0)
+                    .bytes();
+        }
+    }
+}

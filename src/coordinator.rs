@@ -146,8 +146,7 @@ impl Coordinator {
             }
             (Phase::Created { fresh_commit_user }, Event::CommitterOpened { latest_identifier }) => {
                 let fresh_commit_user = std::mem::take(fresh_commit_user);
-                self.finish_starting(latest_identifier, fresh_commit_user);
-                Ok(())
+                self.finish_starting(latest_identifier, fresh_commit_user)
             }
             (Phase::Running, Event::CommitterOpened { .. }) => Ok(()),
             (_, Event::CommitterFailed(failure)) => self.committer_failed(failure),

@@ -65,12 +65,13 @@ impl Coordinator {
 
     /// A start without state is a restore from before the first checkpoint: a job that committed a savepoint and fell
     /// back behind it must not take what it writes now for committed.
-    pub(super) fn finish_starting(&mut self, latest: Option<i64>, fresh_commit_user: String) {
+    pub(super) fn finish_starting(&mut self, latest: Option<i64>, fresh_commit_user: String) -> Result<()> {
         let restored = self.restored_through;
         if latest.is_some_and(|latest| latest > restored) {
-            self.begin_generation(fresh_commit_user, restored, false, latest == Some(END_OF_INPUT));
+            self.begin_generation(fresh_commit_user, restored, false, latest == Some(END_OF_INPUT))?;
         }
         self.run("the committer is open");
+        Ok(())
     }
 
     fn take_over(&mut self, state: State) {

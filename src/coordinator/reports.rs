@@ -89,10 +89,7 @@ impl Coordinator {
         let writer = &mut self.writers[index];
         if checkpoint_id == END_OF_INPUT {
             writer.ended = Some(Ended { after: ended_after, incarnation });
-            if self.final_commit_done || self.end_of_input_is_fixed(incarnation) {
-                if slot.entry.committable_count > 0 {
-                    tracing::warn!(subtask = index, "ignored an end of input after the final commit");
-                }
+            if self.end_of_input_is_fixed(incarnation) {
                 return Ok(());
             }
         } else {
@@ -107,17 +104,30 @@ impl Coordinator {
             if checkpoint_id <= self.committed_through {
                 return self.entry_too_late(index, &slot.entry);
             }
-            if slot.entry.committable_count > 0 && self.final_commit_has_begun() {
-                return Err(Error::new(
-                    ErrorKind::UnexpectedCall,
-                    format!(
-                        "Subtask {index} wrote files for checkpoint {checkpoint_id} after the final commit; a restart commits them under a commit user of their own."
-                    ),
-                ));
-            }
+        }
+        if self.final_commit_has_begun()
+            && (slot.entry.committable_count > 0 || checkpoint_id == END_OF_INPUT)
+        {
+            return self.entry_after_final_commit(index, &slot.entry);
         }
         self.ledger.put(self.generation(), slot);
         Ok(())
+    }
+
+    /// After the final commit a writer that runs again has nothing new, unless its source goes on, as after a drain that was
+    /// given up. Batch tasks that run again report the same rows once more.
+    fn entry_after_final_commit(&self, index: usize, entry: &Entry) -> Result<()> {
+        if entry.committable_count == 0 || !self.settings.checkpointing_enabled {
+            return Ok(());
+        }
+        let until = match entry.checkpoint_id {
+            END_OF_INPUT => "the end of its input".to_owned(),
+            checkpoint_id => format!("checkpoint {checkpoint_id}"),
+        };
+        let message = format!(
+            "Subtask {index} wrote files up to {until} after the final commit; a restart commits them under a commit user of their own."
+        );
+        Err(Error::new(ErrorKind::UnexpectedCall, message))
     }
 
     fn entry_too_late(&self, index: usize, entry: &Entry) -> Result<()> {

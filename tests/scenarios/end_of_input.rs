@@ -383,3 +383,29 @@ fn s33_test_writer_failover_then_global_restore_retains_partial_checkpointed_end
     assert_eq!(job.table.identifiers(), [1, MAX]);
     assert_eq!(job.table.files(), ["a-end", "b-end", "b1"]);
 }
+
+#[test]
+fn h03_files_after_the_final_commit_are_never_taken_for_committed() {
+    for late in [entry(71, 4, "more"), end_entry(71, 3, "more")] {
+        let mut job = Job::start(settings(1));
+        job.end(0, -1, "end");
+        job.done(3);
+        assert_eq!(job.table.identifiers(), [MAX]);
+        let bytes = job.cc_bytes(4);
+        // The drain was given up, and the restored source goes on.
+        job.failed(0, 0);
+        job.subtask_reset(0, 3);
+        job.ready(0, 1);
+        let restored = [end_entry(1, -1, "end")];
+        job.rev(0, 1, 3, &[piece(1, 1, true)], &restored);
+        job.report(0, 1, &end_entry(70, 3, ""));
+        job.assert_alive();
+        job.report(0, 1, &late);
+        assert_eq!(job.job_failures, 1);
+        let mut again = Job::restore(settings(1), job.table, 4, Some(bytes));
+        again.rev(0, 0, 4, &[piece(70, 1, true)], &[restored[0].clone(), end_entry(70, 3, "")]);
+        again.report(0, 0, &end_entry(72, 4, "more"));
+        again.done(5);
+        assert_eq!(again.table.files(), ["end", "more"]);
+    }
+}

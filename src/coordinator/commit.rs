@@ -59,8 +59,8 @@ impl Coordinator {
         }
         // What writers report for savepoints after their end is empty. Such a savepoint may never be known to have
         // completed, so the final commit does not wait for it.
-        let all_else_is_done = self.completed.is_empty() && first.generation == self.generation();
-        (all_else_is_done && self.final_commit_is_due()).then(|| self.unit_id(END_OF_INPUT))
+        let last = self.unit_id(END_OF_INPUT);
+        (first.generation == last.generation && self.is_due(last)).then_some(last)
     }
 
     /// Whether this unit, the first of all, may be committed.
@@ -69,7 +69,8 @@ impl Coordinator {
             return true;
         }
         if id.checkpoint_id == END_OF_INPUT {
-            return self.final_commit_is_due();
+            // An entry that a completed checkpoint lacks must come, or the job restart, before anything is final.
+            return self.completed.is_empty() && self.final_commit_is_due();
         }
         // Only a completed checkpoint must be complete. The lowest one decides: committing a later one before it would
         // make Paimon take it for committed.

@@ -409,3 +409,15 @@ fn h03_files_after_the_final_commit_are_never_taken_for_committed() {
         assert_eq!(again.table.files(), ["end", "more"]);
     }
 }
+
+#[test]
+fn s03_a_lost_entry_holds_back_the_final_commit_too() {
+    let mut job = Job::start(settings(1));
+    job.done(5);
+    job.end(0, 5, "end");
+    job.done(6);
+    assert_eq!(job.table.snapshots, [], "after the final commit, Paimon would take 5 for committed");
+    job.ev(0, 5, "a5");
+    assert_eq!(job.table.files(), ["a5", "end"]);
+    assert_eq!(job.table.identifiers(), [5, MAX]);
+}

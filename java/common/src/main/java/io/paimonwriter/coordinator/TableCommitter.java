@@ -158,12 +158,7 @@ final class TableCommitter {
         // An interrupt that was meant for this task must not hit the next one.
         Thread.interrupted();
         if (isObsolete(task)) {
-            LOG.info(
-                    "Table {}: the outcome of {} is not waited for any more, because the"
-                        + " coordinator was reset or closed; what comes next looks at the table"
-                        + " itself",
-                    tableName,
-                    task);
+            LOG.info("Table {}: after a reset or close, nobody waits for {}", tableName, task);
             return;
         }
         if (outcome == null) {

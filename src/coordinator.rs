@@ -188,6 +188,11 @@ impl Coordinator {
         Ok(())
     }
 
+    /// Without checkpoints nothing is committed before the end of input, and a task that fails begins from nothing.
+    fn takes_checkpoints(&self) -> bool {
+        self.settings.checkpointing_enabled
+    }
+
     fn generation(&self) -> Generation {
         self.commit_users.keys().next_back().copied().unwrap_or_default()
     }

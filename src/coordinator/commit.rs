@@ -11,6 +11,7 @@ use super::event::{Failure, FailureClass};
 use super::ledger::{Unit, UnitId};
 use super::phase::Phase;
 use super::watermark::Reading;
+use super::writer::Ended;
 
 /// A commit that was handed to the committer: its entries are frozen, and its retries use exactly these.
 #[derive(Debug)]
@@ -95,13 +96,10 @@ impl Coordinator {
         (0..self.settings.parallelism).filter(is_missing).collect()
     }
 
-    /// All inputs have ended, and a completed checkpoint covers every end.
+    /// All inputs have ended, and a completed checkpoint covers every end, if there are checkpoints at all.
     pub(super) fn final_commit_is_due(&self) -> bool {
-        !self.final_commit_done
-            && self
-                .writers
-                .iter()
-                .all(|writer| writer.ended.is_some_and(|ended| ended.after < self.completed_through))
+        let covered = |ended: Ended| !self.takes_checkpoints() || ended.after < self.completed_through;
+        !self.final_commit_done && self.writers.iter().all(|writer| writer.ended.is_some_and(covered))
     }
 
     /// Whether the final commit was handed to the committer, or is done: what it holds is fixed.

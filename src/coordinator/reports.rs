@@ -117,7 +117,7 @@ impl Coordinator {
     /// After the final commit a writer that runs again has nothing new, unless its source goes on, as after a drain that was
     /// given up. Batch tasks that run again report the same rows once more.
     fn entry_after_final_commit(&self, index: usize, entry: &Entry) -> Result<()> {
-        if entry.committable_count == 0 || !self.settings.checkpointing_enabled {
+        if entry.committable_count == 0 || !self.takes_checkpoints() {
             return Ok(());
         }
         let until = match entry.checkpoint_id {

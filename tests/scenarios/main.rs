@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod batch;
 mod commit_failures;
 mod end_of_input;
 mod messages;

@@ -234,6 +234,12 @@ public final class PaimonWriterCoordinator
         }
     }
 
+    /** So that a job manager that is lost does not cost a batch job its finished writers (s73). */
+    @Override
+    public boolean supportsBatchSnapshot() {
+        return true;
+    }
+
     @Override
     public void notifyCheckpointComplete(long checkpointId) {
         forward(handle -> handle.notify(NativeHandle.CHECKPOINT_COMPLETE, 0, 0, checkpointId, 0));

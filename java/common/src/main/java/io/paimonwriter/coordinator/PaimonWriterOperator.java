@@ -214,7 +214,6 @@ public class PaimonWriterOperator extends PairWriteOperator {
     private boolean mustAskBeforeFinishing() {
         return entries != null
                 && !isCancelledOrFailing()
-                && settings.checkpointingEnabled()
                 && (entries.hasEnded() || lastCompletedCheckpointId != NO_CHECKPOINT);
     }
 

@@ -37,8 +37,8 @@ pub struct State {
     pub watermark: i64,
     /// Whether the current commit user's final commit is in the table.
     pub final_commit_done: bool,
-    /// Writers whose input had ended, by the incarnation that prepared the end-of-input entry.
-    pub ended: Vec<Incarnation>,
+    /// Subtasks whose input had ended, each with the incarnation that prepared the end-of-input entry.
+    pub ended: Vec<(u32, Incarnation)>,
     /// End-of-input entries that are in the table.
     pub committed_end_of_input: Vec<Incarnation>,
     /// The Java committer's own state.

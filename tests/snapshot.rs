@@ -29,7 +29,7 @@ fn sample() -> State {
         snapshot_id: 17,
         watermark: 900,
         final_commit_done: false,
-        ended: vec![Incarnation(1)],
+        ended: vec![(1, Incarnation(1))],
         committed_end_of_input: vec![Incarnation(2)],
         committer_state: Some(Bytes::from_static(b"listeners")),
         entries: vec![StateEntry { generation: 0, entry }, StateEntry { generation: 1, entry: end }],
@@ -79,9 +79,10 @@ fn any_state() -> impl Strategy<Value = State> {
     let numbers = (1..u32::MAX, any::<i64>(), any::<i64>(), any::<i64>(), any::<bool>());
     let users = vec((any::<u32>(), ".*"), 1..4);
     let ids = || vec(any::<u128>().prop_map(Incarnation), 0..4);
+    let ended = vec((any::<u32>(), any::<u128>().prop_map(Incarnation)), 0..4);
     let committer_state = option::of(vec(any::<u8>(), 0..50).prop_map(Bytes::from));
     let entries = vec((any::<u32>(), any_entry()), 0..6);
-    (numbers, users, ids(), ids(), committer_state, entries).prop_map(
+    (numbers, users, ended, ids(), committer_state, entries).prop_map(
         |(numbers, commit_users, ended, committed_end_of_input, committer_state, entries)| {
             let (parallelism, committed_through, snapshot_id, watermark, final_commit_done) = numbers;
             let stored = |(generation, entry)| StateEntry { generation, entry };

@@ -11,10 +11,14 @@ use super::phase::Phase;
 
 impl Coordinator {
     pub(super) fn checkpoint(&mut self, checkpoint_id: i64, future: FutureId) {
+        if checkpoint_id < 0 {
+            // For the job events of a batch job. Without an answer Flink would never record another one (h14).
+            self.complete_checkpoint(future);
+            return;
+        }
         let waiting_for = match &self.phase {
             Phase::Running => {
-                // Batch snapshots are never held: Flink's only event writer waits for them.
-                if checkpoint_id >= 0 && self.must_hold() {
+                if self.must_hold() {
                     let after_millis = self.settings.checkpoint_hold_millis;
                     let timer = Timer::HeldCheckpoint(future);
                     self.commands.push(Command::SetTimer { timer, after_millis });
@@ -133,7 +137,10 @@ impl Coordinator {
 
     /// Everything that is not known to be in the table, and what was known about the table.
     fn state(&self) -> State {
-        let in_flight = self.in_flight.iter().map(|flying| (flying.id.generation, &flying.unit));
+        let in_flight = self
+            .in_flight
+            .iter()
+            .flat_map(|flying| flying.units.values().map(|unit| (flying.id.generation, unit)));
         let waiting = self.ledger.units().map(|(id, unit)| (id.generation, unit));
         let entries_of = |(generation, unit): (Generation, &Unit)| {
             let entries = unit.values().map(|slot| slot.entry.clone());
@@ -150,10 +157,9 @@ impl Coordinator {
             snapshot_id: self.snapshot_id,
             watermark: self.watermark.aligned(),
             final_commit_done: self.final_commit_done,
-            ended: self
-                .writers
-                .iter()
-                .filter_map(|writer| writer.ended.map(|ended| ended.incarnation))
+            ended: (0..)
+                .zip(&self.writers)
+                .filter_map(|(subtask, writer)| writer.ended.map(|ended| (subtask, ended.incarnation)))
                 .collect(),
             committed_end_of_input: self.committed_end_of_input.iter().copied().collect(),
             committer_state: self.committer_state.clone(),

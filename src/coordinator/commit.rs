@@ -1,5 +1,7 @@
 //! Which unit is due, the one commit in flight, and what its outcome means.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -17,7 +19,8 @@ use super::writer::Ended;
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) id: UnitId,
-    pub(super) unit: Unit,
+    /// The entries by checkpoint: those of the commit's own, and whatever else goes with it.
+    pub(super) units: BTreeMap<i64, Unit>,
     commit: CommitId,
     watermark: i64,
     completed: bool,
@@ -45,11 +48,16 @@ impl Coordinator {
         let end_of_input = id.checkpoint_id == END_OF_INPUT;
         let completed = end_of_input || self.completed.contains(&id.checkpoint_id);
         let whole = completed || self.missing(id.checkpoint_id).is_empty();
-        let unit = self.ledger.take(id);
-        let watermark = self.align_watermark(id, &unit, whole);
+        let watermark = self.align_watermark(id, whole);
+        let units = if end_of_input && !self.takes_checkpoints() {
+            // Savepoints that never completed: one commit for all, since a restart would begin from nothing.
+            self.ledger.take_generation(id.generation)
+        } else {
+            BTreeMap::from([(id.checkpoint_id, self.ledger.take(id))])
+        };
         self.last_commit += 1;
         let commit = CommitId(self.last_commit);
-        self.in_flight = Some(InFlight { id, unit, commit, watermark, completed, attempt: 1 });
+        self.in_flight = Some(InFlight { id, units, commit, watermark, completed, attempt: 1 });
         self.send_commit();
     }
 
@@ -121,7 +129,7 @@ impl Coordinator {
         }
     }
 
-    fn align_watermark(&mut self, id: UnitId, unit: &Unit, whole: bool) -> i64 {
+    fn align_watermark(&mut self, id: UnitId, whole: bool) -> i64 {
         if id.checkpoint_id == END_OF_INPUT
             && let Some(watermark) = self.settings.end_input_watermark
         {
@@ -131,8 +139,8 @@ impl Coordinator {
             // Some writers are missing, and the lowest of the others may be too high.
             return self.watermark.aligned();
         }
-        let readings: Vec<Reading> = unit
-            .values()
+        let slots = self.ledger.unit(id).into_iter().flat_map(Unit::values);
+        let readings: Vec<Reading> = slots
             .enumerate()
             .map(|(position, slot)| Reading {
                 subtask: slot.owner.unwrap_or(self.settings.parallelism + position as u32),
@@ -147,14 +155,15 @@ impl Coordinator {
         let Some(in_flight) = &self.in_flight else {
             return;
         };
-        let entries = in_flight.unit.values().map(|slot| &slot.entry);
+        let entries = in_flight.units.values().flat_map(Unit::values).map(|slot| &slot.entry);
+        let mut own = in_flight.units.get(&in_flight.id.checkpoint_id).into_iter().flat_map(Unit::values);
         let commit = Commit {
             commit: in_flight.commit,
             commit_user: self.commit_users.get(&in_flight.id.generation).cloned().unwrap_or_default(),
             identifier: in_flight.id.checkpoint_id,
             watermark: in_flight.watermark,
             completed: in_flight.completed,
-            savepoint: in_flight.unit.values().any(|slot| slot.entry.savepoint)
+            savepoint: own.any(|slot| slot.entry.savepoint)
                 && !self.aborted.contains(&in_flight.id.checkpoint_id),
             attempt: in_flight.attempt,
             entries: entries.filter(|entry| entry.committable_count > 0).cloned().collect(),
@@ -175,21 +184,28 @@ impl Coordinator {
         if done.id.generation == self.generation() {
             self.snapshot_id = snapshot_id.unwrap_or(self.snapshot_id);
         }
-        if done.id.checkpoint_id == END_OF_INPUT {
-            self.committed_end_of_input.extend(done.unit.keys());
-            self.final_commit_done = done.id.generation == self.generation();
-            tracing::info!("what the writers wrote up to the end of their input is in the table");
-        } else {
-            self.committed_through = self.committed_through.max(done.id.checkpoint_id);
-            self.completed.remove(&done.id.checkpoint_id);
-            self.aborted.retain(|&aborted| aborted > done.id.checkpoint_id);
-            for (incarnation, slot) in &done.unit {
-                if let Some(owner) = slot.owner {
-                    self.writers[owner as usize].committed = Some((*incarnation, done.id.checkpoint_id));
-                }
-            }
+        for (&checkpoint_id, unit) in &done.units {
+            self.unit_committed(UnitId { checkpoint_id, ..done.id }, unit);
         }
         self.forget_old_commit_users();
+    }
+
+    fn unit_committed(&mut self, id: UnitId, unit: &Unit) {
+        let UnitId { generation, checkpoint_id } = id;
+        if checkpoint_id == END_OF_INPUT {
+            self.committed_end_of_input.extend(unit.keys());
+            self.final_commit_done = generation == self.generation();
+            tracing::info!("what the writers wrote up to the end of their input is in the table");
+            return;
+        }
+        self.committed_through = self.committed_through.max(checkpoint_id);
+        self.completed.remove(&checkpoint_id);
+        self.aborted.retain(|&aborted| aborted > checkpoint_id);
+        for (incarnation, slot) in unit {
+            if let Some(owner) = slot.owner {
+                self.writers[owner as usize].committed = Some((*incarnation, checkpoint_id));
+            }
+        }
     }
 
     fn forget_old_commit_users(&mut self) {
@@ -245,9 +261,8 @@ impl Coordinator {
     }
 
     pub(super) fn is_in_flight(&self, checkpoint_id: i64, incarnation: Incarnation) -> bool {
-        self.in_flight.as_ref().is_some_and(|in_flight| {
-            in_flight.id.checkpoint_id == checkpoint_id && in_flight.unit.contains_key(&incarnation)
-        })
+        let flying = self.in_flight.as_ref().and_then(|in_flight| in_flight.units.get(&checkpoint_id));
+        flying.is_some_and(|unit| unit.contains_key(&incarnation))
     }
 
     /// Whether a writer's end of input is in the table, or on its way.
@@ -261,7 +276,7 @@ impl Coordinator {
         let watch = matches!(self.phase, Phase::Running)
             && self.in_flight.is_none()
             && !missing.is_empty()
-            && missing.iter().all(|&subtask| self.writers[subtask as usize].ready);
+            && missing.iter().all(|&subtask| self.writers[subtask as usize].is_ready());
         if watch && !self.late_entry_timer {
             let after_millis = self.settings.late_event_millis;
             self.commands.push(Command::SetTimer { timer: Timer::LateEntry, after_millis });

@@ -80,6 +80,14 @@ impl Ledger {
         self.units.remove(&id).unwrap_or_default()
     }
 
+    /// Takes out all units of a commit user, by checkpoint.
+    pub(crate) fn take_generation(&mut self, generation: Generation) -> BTreeMap<i64, Unit> {
+        let (taken, others): (BTreeMap<_, _>, _) =
+            std::mem::take(&mut self.units).into_iter().partition(|(id, _)| id.generation == generation);
+        self.units = others;
+        taken.into_iter().map(|(id, unit)| (id.checkpoint_id, unit)).collect()
+    }
+
     /// Drops what a subtask reported after the checkpoint that it is reset to. An end of input that this checkpoint
     /// holds stays. What is left of a savepoint is data, but not that savepoint any more.
     pub(crate) fn reset_subtask(&mut self, subtask: u32, checkpoint_id: i64) {
@@ -104,6 +112,13 @@ impl Ledger {
         for slot in unit.into_values() {
             let generation = if moves(&slot.entry) { to } else { from };
             self.put(generation, slot);
+        }
+    }
+
+    /// Makes a subtask the owner of what a writer prepared.
+    pub(crate) fn assign(&mut self, subtask: u32, incarnation: Incarnation) {
+        for slot in self.units.values_mut().filter_map(|unit| unit.get_mut(&incarnation)) {
+            slot.owner = Some(subtask);
         }
     }
 

@@ -13,8 +13,10 @@ use super::writer::Ended;
 impl Coordinator {
     pub(super) fn attempt_ready(&mut self, subtask: i32, attempt: i32) -> Result<()> {
         let index = self.writer_index(subtask)?;
-        if self.writers[index].attempt_ready(attempt) {
-            self.reject_requests_of_other_attempts(index as u32, attempt);
+        // Without checkpoints Flink may run several attempts at once, to use the one that is first.
+        let beside_others = !self.takes_checkpoints();
+        if self.writers[index].attempt_ready(attempt, beside_others) {
+            self.reject_requests_of_the_gone(index);
             // The bound on a missing entry starts anew with the attempt that can bring it.
             self.late_entry_timer = false;
         }
@@ -23,11 +25,8 @@ impl Coordinator {
 
     pub(super) fn attempt_failed(&mut self, subtask: i32, attempt: i32) -> Result<()> {
         let index = self.writer_index(subtask)?;
-        let writer = &mut self.writers[index];
-        if writer.attempt == Some(attempt) {
-            writer.attempt_over();
-            self.reject_requests_of_other_attempts(index as u32, -1);
-        }
+        self.writers[index].attempt_over(attempt);
+        self.reject_requests_of_the_gone(index);
         Ok(())
     }
 
@@ -35,10 +34,8 @@ impl Coordinator {
         let index = self.writer_index(subtask)?;
         let subtask = index as u32;
         self.ledger.reset_subtask(subtask, checkpoint_id);
-        let writer = &mut self.writers[index];
-        writer.attempt_over();
-        writer.ended = writer.ended.filter(|ended| ended.after < checkpoint_id);
-        self.reject_requests_of_other_attempts(subtask, -1);
+        self.writers[index].reset(checkpoint_id);
+        self.reject_requests_of_the_gone(index);
         if let Phase::Restoring(restoring) = &mut self.phase {
             restoring.pieces.remove(&subtask);
             restoring.awaited.insert(subtask);
@@ -68,7 +65,7 @@ impl Coordinator {
             );
             return Ok(());
         }
-        let Some(body) = self.writers[index].receive(chunk).map_err(from)? else {
+        let Some(body) = self.writers[index].receive(attempt, chunk).map_err(from)? else {
             return Ok(());
         };
         match wire::decode_message(&header, body).map_err(from)? {
@@ -88,6 +85,13 @@ impl Coordinator {
         let Entry { checkpoint_id, incarnation, ended_after, .. } = slot.entry;
         let writer = &mut self.writers[index];
         if checkpoint_id == END_OF_INPUT {
+            if !self.settings.checkpointing_enabled
+                && writer.ended.is_some_and(|ended| ended.incarnation != incarnation)
+            {
+                // Another attempt that runs at the same time was first, and its report is all there is.
+                writer.dismissed = slot.delivery;
+                return Ok(());
+            }
             writer.ended = Some(Ended { after: ended_after, incarnation });
             if self.end_of_input_is_fixed(incarnation) {
                 return Ok(());
@@ -108,6 +112,7 @@ impl Coordinator {
         if self.final_commit_has_begun()
             && (slot.entry.committable_count > 0 || checkpoint_id == END_OF_INPUT)
         {
+            self.writers[index].dismissed = slot.delivery;
             return self.entry_after_final_commit(index, &slot.entry);
         }
         self.ledger.put(self.generation(), slot);

@@ -30,8 +30,7 @@ impl Coordinator {
             }
         };
         let writer = &self.writers[request.subtask as usize];
-        let newer = writer.attempt.is_none_or(|attempt| request.attempt > attempt);
-        if !newer && !writer.listens_to(request.attempt) {
+        if !writer.is_to_come(request.attempt) && !writer.listens_to(request.attempt) {
             self.answer(id, Answer::Rejected);
             return Ok(());
         }
@@ -79,9 +78,9 @@ impl Coordinator {
         let Request { checkpoint_id, incarnation, .. } = *request;
         if checkpoint_id == END_OF_INPUT || matches!(request.kind, RequestKind::MayFinish { .. }) {
             let slot = self.ledger.slot(self.unit_id(END_OF_INPUT), incarnation);
-            return self.final_commit_done
-                || self.end_of_input_is_fixed(incarnation)
-                || slot.is_some_and(|slot| slot.delivery == Some(request.delivery));
+            return self.end_of_input_is_fixed(incarnation)
+                || slot.is_some_and(|slot| slot.delivery == Some(request.delivery))
+                || self.writers[request.subtask as usize].dismissed == Some(request.delivery);
         }
         let slot = self.ledger.slot(self.unit_id(checkpoint_id), incarnation);
         slot.is_some_and(|slot| slot.delivery == Some(request.delivery))
@@ -104,15 +103,16 @@ impl Coordinator {
     }
 
     /// Requests of attempts that are over will never be decided.
-    pub(super) fn reject_requests_of_other_attempts(&mut self, subtask: u32, attempt: i32) {
-        let others: Vec<RequestId> = self
-            .asked
-            .iter()
-            .filter(|(_, asked)| asked.request.subtask as u32 == subtask)
-            .filter(|(_, asked)| asked.request.attempt != attempt)
-            .map(|(&id, _)| id)
-            .collect();
-        for id in others {
+    pub(super) fn reject_requests_of_the_gone(&mut self, index: usize) {
+        let writer = &self.writers[index];
+        let is_gone = |request: &Request| {
+            request.subtask as usize == index
+                && !writer.is_to_come(request.attempt)
+                && !writer.listens_to(request.attempt)
+        };
+        let asked = self.asked.iter().filter(|(_, asked)| is_gone(&asked.request));
+        let gone: Vec<RequestId> = asked.map(|(&id, _)| id).collect();
+        for id in gone {
             self.answer_held(id, Answer::Rejected);
         }
     }

@@ -35,6 +35,12 @@ impl Coordinator {
                 self.open_committer();
                 return Ok(());
             }
+            (None, Some(state)) if !self.takes_checkpoints() => {
+                self.take_over_batch(snapshot::decode(&state)?)?;
+                self.phase = Phase::Created { fresh_commit_user };
+                self.open_committer();
+                return Ok(());
+            }
             (checkpoint_id, state) => {
                 return Err(Error::new(
                     ErrorKind::UnexpectedCall,
@@ -51,7 +57,7 @@ impl Coordinator {
             parallelism: state.parallelism,
             awaited: (0..self.settings.parallelism).collect(),
             pieces: Default::default(),
-            ended: state.ended.iter().copied().collect(),
+            ended: state.ended.iter().map(|&(_, incarnation)| incarnation).collect(),
             final_commit_done: state.final_commit_done,
             fresh_commit_user,
             latest_identifier: None,
@@ -67,10 +73,42 @@ impl Coordinator {
     /// back behind it must not take what it writes now for committed.
     pub(super) fn finish_starting(&mut self, latest: Option<i64>, fresh_commit_user: String) -> Result<()> {
         let restored = self.restored_through;
-        if latest.is_some_and(|latest| latest > restored) {
-            self.begin_generation(fresh_commit_user, restored, false, latest == Some(END_OF_INPUT))?;
+        let end_is_in_table = latest == Some(END_OF_INPUT);
+        if end_is_in_table && !self.takes_checkpoints() && restored < 0 {
+            // All of the job's rows: whoever runs once more writes them again.
+            self.ledger.take(self.unit_id(END_OF_INPUT));
+            self.final_commit_done = true;
+        } else if latest.is_some_and(|latest| latest > restored) {
+            self.begin_generation(fresh_commit_user, restored, false, end_is_in_table)?;
         }
-        self.run("the committer is open");
+        self.run(if self.final_commit_done {
+            "the final commit is in the table"
+        } else {
+            "the committer is open"
+        });
+        Ok(())
+    }
+
+    /// What the coordinator of a lost job manager knew of a job without checkpoints. Writers that had finished are not
+    /// run again and say nothing; Flink resets all the others after this.
+    fn take_over_batch(&mut self, state: State) -> Result<()> {
+        if state.parallelism != self.settings.parallelism {
+            return Err(Error::new(
+                ErrorKind::UnexpectedCall,
+                format!(
+                    "The restored coordinator had {} subtasks; there are {} now.",
+                    state.parallelism, self.settings.parallelism
+                ),
+            ));
+        }
+        let ended = state.ended.clone();
+        self.final_commit_done = state.final_commit_done;
+        self.take_over(state);
+        for (subtask, incarnation) in ended {
+            let index = self.writer_index(subtask as i32)?;
+            self.writers[index].ended = Some(Ended { after: -1, incarnation });
+            self.ledger.assign(subtask, incarnation);
+        }
         Ok(())
     }
 

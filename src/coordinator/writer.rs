@@ -1,22 +1,26 @@
 //! What is known of one writer subtask: its attempt, a message that is arriving, whether its input has ended.
 
+use std::collections::BTreeMap;
+
 use bytes::{Bytes, BytesMut};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::wire::{Chunk, Incarnation, MessageHeader};
+use crate::wire::{Chunk, Delivery, Incarnation, MessageHeader};
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     /// The newest attempt that Flink has announced.
     pub(super) attempt: Option<i32>,
-    /// Whether that attempt may still send.
-    pub(super) ready: bool,
+    /// The attempts that may still send, each with a message that is arriving: the newest or none, and more than one only
+    /// where Flink runs several attempts at once.
+    live: BTreeMap<i32, Option<Arriving>>,
     /// The end of input of what the current attempt last said, or restored.
     pub(super) ended: Option<Ended>,
+    /// The last end of input that came too late to be used.
+    pub(super) dismissed: Option<Delivery>,
     /// The newest ordinary checkpoint committed with an entry of this incarnation.
     pub(super) committed: Option<(Incarnation, i64)>,
-    arriving: Option<Arriving>,
 }
 
 /// A writer's end of input.
@@ -38,39 +42,56 @@ struct Arriving {
 impl Writer {
     /// Whether messages of this attempt count.
     pub(super) fn listens_to(&self, attempt: i32) -> bool {
-        self.ready && self.attempt == Some(attempt)
+        self.live.contains_key(&attempt)
+    }
+
+    /// Whether there is an attempt that may send.
+    pub(super) fn is_ready(&self) -> bool {
+        !self.live.is_empty()
+    }
+
+    /// Whether this attempt has not been announced yet.
+    pub(super) fn is_to_come(&self, attempt: i32) -> bool {
+        self.attempt.is_none_or(|newest| attempt > newest)
     }
 
     /// A new attempt begins; what an older one had begun to send is gone. Returns whether it is the newest.
-    pub(super) fn attempt_ready(&mut self, attempt: i32) -> bool {
+    pub(super) fn attempt_ready(&mut self, attempt: i32, beside_others: bool) -> bool {
         if self.attempt.is_some_and(|newest| attempt < newest) {
             return false;
         }
+        if !beside_others {
+            self.live.clear();
+        }
         self.attempt = Some(attempt);
-        self.ready = true;
-        self.arriving = None;
+        self.live.insert(attempt, None);
         true
     }
 
-    /// The current attempt is gone; its whole reports stay.
-    pub(super) fn attempt_over(&mut self) {
-        self.ready = false;
-        self.arriving = None;
+    /// This attempt is gone; its whole reports stay.
+    pub(super) fn attempt_over(&mut self, attempt: i32) {
+        self.live.remove(&attempt);
     }
 
-    /// Adds a chunk and returns the body once it is whole. A first chunk begins anew; one that does not follow the last
-    /// is dropped, since the writer sends everything again when its delivery is not confirmed.
-    pub(super) fn receive(&mut self, chunk: Chunk) -> Result<Option<Bytes>> {
+    /// All attempts are gone, and with them an end of input that this checkpoint does not hold.
+    pub(super) fn reset(&mut self, checkpoint_id: i64) {
+        self.live.clear();
+        self.dismissed = None;
+        self.ended = self.ended.filter(|ended| ended.after < checkpoint_id);
+    }
+
+    /// Adds a chunk of an attempt that counts and returns the body once it is whole. A first chunk begins anew; one that
+    /// does not follow the last is dropped, since the writer sends everything again when its delivery is not confirmed.
+    pub(super) fn receive(&mut self, attempt: i32, chunk: Chunk) -> Result<Option<Bytes>> {
         let Chunk { header, index, slice } = chunk;
+        let earlier = self.live.insert(attempt, None).flatten();
         if header.chunk_count == 1 {
-            self.arriving = None;
             return Ok(Some(slice));
         }
-        if index == 0 {
-            self.arriving = Some(Arriving { header, next_index: 0, body: BytesMut::new() });
-        }
+        let begins = Arriving { header, next_index: 0, body: BytesMut::new() };
+        let arriving = if index == 0 { Some(begins) } else { earlier };
         let follows = |arriving: &Arriving| arriving.header == header && arriving.next_index == index;
-        let Some(mut arriving) = self.arriving.take().filter(follows) else {
+        let Some(mut arriving) = arriving.filter(follows) else {
             return Ok(None);
         };
         arriving.body.extend_from_slice(&slice);
@@ -84,7 +105,7 @@ impl Writer {
         if arriving.next_index == header.chunk_count {
             return Ok(Some(arriving.body.freeze()));
         }
-        self.arriving = Some(arriving);
+        self.live.insert(attempt, Some(arriving));
         Ok(None)
     }
 }

@@ -1,9 +1,11 @@
 //! Section E: jobs without checkpoints.
 
 use paimon_writer_coordinator::coordinator::command::Answer;
+use paimon_writer_coordinator::coordinator::event::{Event, FailureClass};
 use paimon_writer_coordinator::settings::Settings;
+use paimon_writer_coordinator::snapshot;
 
-use crate::support::{Job, MAX, end_entry, settings};
+use crate::support::{Job, MAX, Table, end_entry, settings};
 
 fn without_checkpoints(parallelism: u32) -> Settings {
     Settings { checkpointing_enabled: false, ..settings(parallelism) }
@@ -23,5 +25,221 @@ fn s70_test_checkpoint_disabled_commits_when_all_subtasks_end_input() {
     job.release_commit();
     assert_eq!(job.answer(last), Some(Answer::Go));
     assert_eq!(job.table.identifiers(), [MAX]);
+    assert_eq!(job.table.files(), ["a", "b"]);
+}
+
+#[test]
+fn s70_a_lost_report_is_sent_again_before_the_writer_may_finish() {
+    let mut job = Job::start(without_checkpoints(1));
+    let asked = job.may_finish(0, 0, -1, &end_entry(1, -1, "a"));
+    assert_eq!(job.answer(asked), Some(Answer::Resend));
+    job.end(0, -1, "a");
+    let again = job.may_finish(0, 0, -1, &end_entry(1, -1, "a"));
+    assert_eq!(job.answer(again), Some(Answer::Go));
+    assert_eq!(job.table.files(), ["a"]);
+}
+
+#[test]
+fn s70_savepoints_that_never_completed_go_with_the_final_commit() {
+    let mut job = Job::start(without_checkpoints(2));
+    job.ev(0, 5, "a5");
+    job.ev(1, 5, "b5");
+    job.end(0, 5, "a-end");
+    job.end(1, 5, "b-end");
+    assert_eq!(job.table.identifiers(), [MAX], "a restart would begin from nothing: all at once");
+    assert_eq!(job.table.files(), ["a-end", "a5", "b-end", "b5"]);
+}
+
+#[test]
+fn s70_a_savepoint_that_completed_is_committed_at_once() {
+    let mut job = Job::start(without_checkpoints(1));
+    job.ev(0, 5, "a5");
+    job.done(5);
+    job.end(0, 5, "end");
+    assert_eq!(job.table.identifiers(), [5, MAX]);
+}
+
+#[test]
+fn s71_a_task_that_runs_again_before_the_commit_replaces_its_report() {
+    let mut job = Job::start(without_checkpoints(2));
+    job.end(0, -1, "a-first");
+    job.failed(0, 0);
+    job.subtask_reset(0, -1);
+    job.ready(0, 1);
+    job.end(1, -1, "b");
+    assert_eq!(job.table.snapshots, [], "what was reset has not ended");
+    job.report(0, 1, &end_entry(11, -1, "a-second"));
+    assert_eq!(job.table.files(), ["a-second", "b"]);
+}
+
+#[test]
+fn s72_a_task_that_runs_again_after_the_final_commit_is_ignored() {
+    let mut job = Job::start(without_checkpoints(2));
+    job.end(0, -1, "a");
+    job.end(1, -1, "b");
+    job.failed(0, 0);
+    job.subtask_reset(0, -1);
+    job.ready(0, 1);
+    let again = end_entry(11, -1, "a-again");
+    let lost = job.may_finish(0, 1, -1, &again);
+    assert_eq!(job.answer(lost), Some(Answer::Resend), "nobody knows yet what it wrote");
+    job.report(0, 1, &again);
+    let asked = job.may_finish(0, 1, -1, &again);
+    assert_eq!(job.answer(asked), Some(Answer::Go));
+    assert_eq!(job.table.files(), ["a", "b"]);
+    job.assert_alive();
+}
+
+#[test]
+fn h10_a_task_that_runs_again_during_the_final_commit_waits_for_its_outcome() {
+    let mut job = Job::start(without_checkpoints(1));
+    job.hold_commits = true;
+    job.end(0, -1, "a");
+    job.failed(0, 0);
+    job.subtask_reset(0, -1);
+    job.ready(0, 1);
+    let again = end_entry(11, -1, "a-again");
+    job.report(0, 1, &again);
+    let asked = job.may_finish(0, 1, -1, &again);
+    assert_eq!(job.answer(asked), None);
+    job.release_commit();
+    assert_eq!(job.answer(asked), Some(Answer::Go));
+    assert_eq!(job.table.files(), ["a"]);
+}
+
+#[test]
+fn s73_finished_writers_come_back_from_the_batch_snapshot() {
+    let mut job = Job::start(without_checkpoints(3));
+    job.end(0, -1, "a");
+    job.end(1, -1, "b-unfinished");
+    let bytes = job.cc_bytes(-1);
+
+    let mut job = Job::restore_batch(without_checkpoints(3), job.table, Some(bytes));
+    for subtask in [1, 2] {
+        job.failed(subtask, 0);
+        job.subtask_reset(subtask, -1);
+        job.ready(subtask, 1);
+    }
+    job.report(1, 1, &end_entry(12, -1, "b"));
+    assert_eq!(job.table.snapshots, []);
+    job.report(2, 1, &end_entry(13, -1, "c"));
+    assert_eq!(job.table.identifiers(), [MAX]);
+    assert_eq!(job.table.files(), ["a", "b", "c"]);
+}
+
+#[test]
+fn s73_a_reset_without_bytes_begins_from_nothing() {
+    let mut job = Job::start(without_checkpoints(1));
+    job.end(0, -1, "lost");
+    let mut job = Job::restore_batch(without_checkpoints(1), Table::default(), None);
+    job.ready(0, 1);
+    job.report(0, 1, &end_entry(11, -1, "a"));
+    assert_eq!(job.table.files(), ["a"]);
+}
+
+#[test]
+fn s73_the_final_commit_that_a_lost_job_manager_made_is_found() {
+    let mut job = Job::start(without_checkpoints(2));
+    job.end(0, -1, "a");
+    let bytes = job.cc_bytes(-1);
+    job.end(1, -1, "b");
+    assert_eq!(job.table.files(), ["a", "b"]);
+
+    let mut job = Job::restore_batch(without_checkpoints(2), job.table, Some(bytes));
+    job.failed(1, 0);
+    job.subtask_reset(1, -1);
+    job.ready(1, 1);
+    let again = end_entry(12, -1, "b-again");
+    job.report(1, 1, &again);
+    let asked = job.may_finish(1, 1, -1, &again);
+    assert_eq!(job.answer(asked), Some(Answer::Go));
+    assert_eq!(job.table.files(), ["a", "b"]);
+    let later = snapshot::decode(&job.cc_bytes(-1)).expect("decodes");
+    assert!(later.final_commit_done && later.entries.is_empty());
+}
+
+#[test]
+fn s73_bytes_of_a_running_commit_commit_it_again_if_it_was_lost() {
+    let mut job = Job::start(without_checkpoints(1));
+    job.hold_commits = true;
+    job.end(0, -1, "a");
+    let bytes = job.cc_bytes(-1);
+    let job = Job::restore_batch(without_checkpoints(1), job.table, Some(bytes));
+    assert_eq!(job.table.files(), ["a"]);
+}
+
+#[test]
+fn s73_bytes_of_another_parallelism_are_refused() {
+    let mut job = Job::start(without_checkpoints(2));
+    let bytes = job.cc_bytes(-1);
+    let job = Job::restore_batch(without_checkpoints(3), job.table, Some(bytes));
+    let failure = job.failure.expect("refused");
+    assert!(failure.message.contains("had 2 subtasks; there are 3 now"), "{failure}");
+}
+
+#[test]
+fn h14_batch_snapshots_are_completed_at_once_each_for_itself() {
+    let mut job = Job::new(without_checkpoints(1), Table::default());
+    job.hold_opening = true;
+    job.step(Event::Begin {
+        restored_checkpoint_id: None,
+        state: None,
+        fresh_commit_user: "fresh".to_owned(),
+    });
+    for _ in 0..3 {
+        job.cc_bytes(-1);
+    }
+    job.open();
+    job.hold_commits = true;
+    job.ready(0, 0);
+    job.end(0, -1, "a");
+    let during = snapshot::decode(&job.cc_bytes(-1)).expect("decodes");
+    assert_eq!(during.entries.len(), 1, "the commit under way may be lost");
+    job.fail_commit(FailureClass::FailJob);
+    let failing = snapshot::decode(&job.cc_bytes(-1)).expect("decodes");
+    assert_eq!(failing, during, "a job manager that is lost now must know as much");
+}
+
+#[test]
+fn s74_a_recomputation_after_the_final_commit_writes_nothing() {
+    let mut job = Job::start(without_checkpoints(2));
+    job.end(0, -1, "a");
+    job.end(1, -1, "b");
+
+    let mut job = Job::start_on(without_checkpoints(2), job.table);
+    for subtask in [0, 1] {
+        let again = end_entry(20 + subtask as u128, -1, "again");
+        job.report(subtask, 0, &again);
+        let asked = job.may_finish(subtask, 0, -1, &again);
+        assert_eq!(job.answer(asked), Some(Answer::Go));
+    }
+    assert_eq!(job.table.files(), ["a", "b"]);
+    assert_eq!(job.table.identifiers(), [MAX]);
+}
+
+#[test]
+fn s76_of_two_attempts_at_once_the_first_complete_end_of_input_wins() {
+    let mut job = Job::start(without_checkpoints(1));
+    job.hold_commits = true;
+    job.ready(0, 1);
+    let second = end_entry(11, -1, "second");
+    job.report(0, 1, &second);
+    let first = end_entry(1, -1, "first");
+    job.report(0, 0, &first);
+    let asked = [(0, &first), (1, &second)].map(|(attempt, end)| job.may_finish(0, attempt, -1, end));
+    job.release_commit();
+    assert_eq!(asked.map(|request| job.answer(request)), [Some(Answer::Go); 2]);
+    assert_eq!(job.table.files(), ["second"]);
+}
+
+#[test]
+fn s76_the_attempt_that_is_cancelled_leaves_the_other_alone() {
+    let mut job = Job::start(without_checkpoints(2));
+    job.ready(0, 1);
+    job.report(0, 1, &end_entry(11, -1, "a"));
+    job.failed(0, 0);
+    job.end(1, -1, "b");
+    let asked = job.may_finish(0, 1, -1, &end_entry(11, -1, "a"));
+    assert_eq!(job.answer(asked), Some(Answer::Go));
     assert_eq!(job.table.files(), ["a", "b"]);
 }

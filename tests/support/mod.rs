@@ -210,6 +210,8 @@ pub struct Job {
     pub coordinator: Coordinator,
     pub table: Table,
     pub hold_commits: bool,
+    /// Whether the committer takes its time to open.
+    pub hold_opening: bool,
     pub waiting_commits: VecDeque<Commit>,
     pub futures: BTreeMap<i64, Future>,
     pub answers: BTreeMap<i64, (Answer, i64)>,
@@ -248,8 +250,16 @@ impl Job {
         job
     }
 
+    /// A job without checkpoints whose job manager was lost; its coordinator is reset after its start.
+    pub fn restore_batch(settings: Settings, table: Table, state: Option<Bytes>) -> Self {
+        let mut job = Self::new(settings, table);
+        job.step(Event::Begin { restored_checkpoint_id: None, state, fresh_commit_user: "fresh".to_owned() });
+        job
+    }
+
     pub fn new(settings: Settings, table: Table) -> Self {
         Self {
+            hold_opening: false,
             coordinator: Coordinator::new(settings),
             table,
             hold_commits: false,
@@ -267,6 +277,7 @@ impl Job {
         let mut commands = VecDeque::from(self.coordinator.step(event));
         while let Some(command) = commands.pop_front() {
             match command {
+                Command::OpenCommitter { .. } if self.hold_opening => {}
                 Command::OpenCommitter { commit_user, .. } => {
                     let latest = self.table.latest_identifier(&commit_user);
                     let opened = Event::CommitterOpened { latest_identifier: latest };
@@ -328,6 +339,12 @@ impl Job {
         let commit = self.waiting_commits.pop_front().expect("a commit is waiting");
         let failure = Failure { class, message: "disk on fire".to_owned() };
         self.step(Event::CommitFailed { commit: commit.commit, failure });
+    }
+
+    /// The committer is open at last, and the table has nothing of ours.
+    pub fn open(&mut self) {
+        self.hold_opening = false;
+        self.step(Event::CommitterOpened { latest_identifier: None });
     }
 
     pub fn ready(&mut self, subtask: i32, attempt: i32) {

@@ -43,6 +43,8 @@ pub enum Answer {
     Go,
     /// Not yet: ask again.
     Wait,
+    /// The writer may finish, and its files belong to no commit: its rows were there already.
+    GoUnused,
 }
 
 /// One commit: all entries of one checkpoint, under one identifier.

@@ -63,9 +63,18 @@ impl Coordinator {
                 } else {
                     self.committed_through >= request.checkpoint_id
                 };
-                (matches!(self.phase, Phase::Running) && done).then_some(Answer::Go)
+                let go = if ended && self.is_unused(request) { Answer::GoUnused } else { Answer::Go };
+                (matches!(self.phase, Phase::Running) && done).then_some(go)
             }
         }
+    }
+
+    /// Whether what the writer says was dismissed, and so is in no commit that was ever begun (h09). With checkpoints its
+    /// files may be in another copy of its entry, so this is never so.
+    fn is_unused(&self, request: &Request) -> bool {
+        !self.takes_checkpoints()
+            && !self.end_of_input_is_fixed(request.incarnation)
+            && self.writers[request.subtask as usize].dismissed == Some(request.delivery)
     }
 
     /// A writer whose input has ended stays only for the final commit: if others go on, they may need its slot.

@@ -157,6 +157,7 @@ impl Host for JavaHost<'_, '_> {
             Answer::Rejected => 3,
             Answer::Go => 4,
             Answer::Wait => 5,
+            Answer::GoUnused => 6,
         };
         self.call(
             |methods| methods.answer,

@@ -85,9 +85,20 @@ fn s72_a_task_that_runs_again_after_the_final_commit_is_ignored() {
     assert_eq!(job.answer(lost), Some(Answer::Resend), "nobody knows yet what it wrote");
     job.report(0, 1, &again);
     let asked = job.may_finish(0, 1, -1, &again);
-    assert_eq!(job.answer(asked), Some(Answer::Go));
+    assert_eq!(job.answer(asked), Some(Answer::GoUnused), "it removes its new files");
     assert_eq!(job.table.files(), ["a", "b"]);
     job.assert_alive();
+}
+
+#[test]
+fn h09_files_of_the_final_commit_are_never_called_unused() {
+    let mut job = Job::start(without_checkpoints(1));
+    job.end(0, -1, "a");
+    // The answer to the first question was lost, so the writer says everything again.
+    job.end(0, -1, "a");
+    let asked = job.may_finish(0, 0, -1, &end_entry(1, -1, "a"));
+    assert_eq!(job.answer(asked), Some(Answer::Go));
+    assert_eq!(job.table.files(), ["a"]);
 }
 
 #[test]
@@ -103,7 +114,7 @@ fn h10_a_task_that_runs_again_during_the_final_commit_waits_for_its_outcome() {
     let asked = job.may_finish(0, 1, -1, &again);
     assert_eq!(job.answer(asked), None);
     job.release_commit();
-    assert_eq!(job.answer(asked), Some(Answer::Go));
+    assert_eq!(job.answer(asked), Some(Answer::GoUnused));
     assert_eq!(job.table.files(), ["a"]);
 }
 
@@ -152,7 +163,7 @@ fn s73_the_final_commit_that_a_lost_job_manager_made_is_found() {
     let again = end_entry(12, -1, "b-again");
     job.report(1, 1, &again);
     let asked = job.may_finish(1, 1, -1, &again);
-    assert_eq!(job.answer(asked), Some(Answer::Go));
+    assert_eq!(job.answer(asked), Some(Answer::GoUnused));
     assert_eq!(job.table.files(), ["a", "b"]);
     let later = snapshot::decode(&job.cc_bytes(-1)).expect("decodes");
     assert!(later.final_commit_done && later.entries.is_empty());
@@ -211,7 +222,7 @@ fn s74_a_recomputation_after_the_final_commit_writes_nothing() {
         let again = end_entry(20 + subtask as u128, -1, "again");
         job.report(subtask, 0, &again);
         let asked = job.may_finish(subtask, 0, -1, &again);
-        assert_eq!(job.answer(asked), Some(Answer::Go));
+        assert_eq!(job.answer(asked), Some(Answer::GoUnused));
     }
     assert_eq!(job.table.files(), ["a", "b"]);
     assert_eq!(job.table.identifiers(), [MAX]);
@@ -228,7 +239,7 @@ fn s76_of_two_attempts_at_once_the_first_complete_end_of_input_wins() {
     job.report(0, 0, &first);
     let asked = [(0, &first), (1, &second)].map(|(attempt, end)| job.may_finish(0, attempt, -1, end));
     job.release_commit();
-    assert_eq!(asked.map(|request| job.answer(request)), [Some(Answer::Go); 2]);
+    assert_eq!(asked.map(|request| job.answer(request)), [Some(Answer::GoUnused), Some(Answer::Go)]);
     assert_eq!(job.table.files(), ["second"]);
 }
 

@@ -81,14 +81,14 @@ impl Task {
                         None
                     }
                     Answer::Resend => Some(id),
-                    Answer::Rejected | Answer::Go | Answer::Wait => return self.die(),
+                    Answer::Rejected | Answer::Go | Answer::GoUnused | Answer::Wait => return self.die(),
                 }
             }
             Some(Blocked::Finish) => match answer {
                 Answer::Go => return self.finish(),
                 Answer::Wait => None,
                 Answer::Resend => self.has_ended().then_some(MAX),
-                Answer::Rejected | Answer::Held => return self.die(),
+                Answer::Rejected | Answer::Held | Answer::GoUnused => return self.die(),
             },
             None => None,
         };

@@ -1,5 +1,7 @@
 package io.paimonwriter.coordinator;
 
+import io.paimonwriter.coordinator.WriterEntry.CommittableBytes;
+
 import org.apache.paimon.flink.sink.Committable;
 import org.apache.paimon.flink.sink.CommittableSerializer;
 import org.apache.paimon.table.sink.CommitMessageSerializer;
@@ -41,6 +43,13 @@ final class CommittableReader {
                     committables);
         }
         return committables;
+    }
+
+    List<Committable> read(CommittableBytes committables) throws IOException {
+        return read(
+                new int[] {committables.serializerVersion},
+                new int[] {committables.count},
+                new ByteBuffer[] {ByteBuffer.wrap(committables.payload)});
     }
 
     private void readPayload(

@@ -119,9 +119,10 @@ final class CoordinatorClient {
      * @param completedCheckpointId last checkpoint whose completion the task was told of, -1 if
      *     none
      * @param endOfInput the writer's entry of its end of input; null if its input has not ended
+     * @return whether what the writer wrote is used; false if its files belong to no commit
      * @throws CoordinatorException if the coordinator refuses or does not answer in time
      */
-    void awaitMayFinish(long completedCheckpointId, @Nullable WriterEntry endOfInput)
+    boolean awaitMayFinish(long completedCheckpointId, @Nullable WriterEntry endOfInput)
             throws Exception {
         WriterRequest request =
                 WriterRequest.mayFinish(identity, completedCheckpointId, endOfInput);
@@ -131,7 +132,9 @@ final class CoordinatorClient {
             if (answer != null) {
                 switch (status(answer)) {
                     case GO:
-                        return;
+                        return true;
+                    case GO_UNUSED:
+                        return false;
                     case WAIT:
                         deadline = new Deadline(confirmTimeoutMillis);
                         break;
@@ -148,6 +151,7 @@ final class CoordinatorClient {
                 throw notAnswered(describeFinish(completedCheckpointId));
             }
         }
+        return true;
     }
 
     private static String describeFinish(long completedCheckpointId) {

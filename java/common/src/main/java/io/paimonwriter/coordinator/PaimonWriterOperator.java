@@ -204,7 +204,10 @@ public class PaimonWriterOperator extends PairWriteOperator {
     public void close() throws Exception {
         try {
             if (mustAskBeforeFinishing()) {
-                entries.awaitMayFinish(lastCompletedCheckpointId);
+                WriterEntry unused = entries.awaitMayFinish(lastCompletedCheckpointId);
+                if (unused != null) {
+                    new UnusedFiles(table, settings.commitUser()).delete(unused);
+                }
             }
         } finally {
             super.close();

@@ -11,7 +11,11 @@ enum RequestStatus {
     /** The asker may finish. */
     GO(4),
     /** The asker must not finish yet: ask again. */
-    WAIT(5);
+    WAIT(5),
+    /**
+     * The asker may finish; its rows were in the table already, and its files belong to no commit.
+     */
+    GO_UNUSED(6);
 
     private final int code;
 

@@ -128,9 +128,15 @@ final class WriterEntries {
         entries.removeIf(entry -> !entry.isEndOfInput() && entry.checkpointId <= committedThrough);
     }
 
-    /** See {@link CoordinatorClient#awaitMayFinish}. */
-    void awaitMayFinish(long completedCheckpointId) throws Exception {
-        client.awaitMayFinish(completedCheckpointId, endOfInput());
+    /**
+     * See {@link CoordinatorClient#awaitMayFinish}.
+     *
+     * @return the entry whose files belong to no commit; null if there is none
+     */
+    @Nullable
+    WriterEntry awaitMayFinish(long completedCheckpointId) throws Exception {
+        WriterEntry endOfInput = endOfInput();
+        return client.awaitMayFinish(completedCheckpointId, endOfInput) ? null : endOfInput;
     }
 
     @Nullable

@@ -79,6 +79,10 @@ final class LocalTable {
         table.fileIO().delete(new org.apache.paimon.fs.Path(table.location(), "bucket-0"), true);
     }
 
+    static int serializerVersion() {
+        return new CommittableSerializer(new CommitMessageSerializer()).getVersion();
+    }
+
     static byte[] serialize(Committable committable) throws IOException {
         return new CommittableSerializer(new CommitMessageSerializer()).serialize(committable);
     }

@@ -37,6 +37,7 @@
 //! point is written again. There only rows before that point must stay single, and rows written again must all arrive. What
 //! a dead process still commits of the abandoned time lands before the job goes on, and a savepoint cannot be restored
 //! any more once a failover went behind it: no coordinator could tell.
+mod batch;
 mod checkpoints;
 mod committer;
 mod failover;
@@ -54,8 +55,10 @@ mod world;
 mod writer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use batch::BatchWorld;
 use world::World;
 
 const WORLDS: u64 = 20_000;
@@ -67,17 +70,24 @@ fn from_environment(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
 }
 
+fn run_streaming(seed: u64, tracing: bool) {
+    World::new(seed, tracing).run();
+}
+
+fn run_batch(seed: u64, tracing: bool) {
+    BatchWorld::new(seed, tracing).run();
+}
+
 /// Runs one world; an error is what it failed with.
-fn run_world(seed: u64, tracing: bool) -> Result<(), String> {
-    let mut world = World::new(seed, tracing);
-    catch_unwind(AssertUnwindSafe(|| world.run())).map_err(|panic| {
+fn run_world(run: fn(u64, bool), seed: u64, tracing: bool) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| run(seed, tracing))).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned())).unwrap_or_default()
     })
 }
 
 /// Runs worlds on all processors; returns the seed of one that failed, and how.
-fn run_worlds(first: u64, worlds: u64, tracing: bool) -> Option<(u64, String)> {
+fn run_worlds(run: fn(u64, bool), first: u64, worlds: u64, tracing: bool) -> Option<(u64, String)> {
     let end = first.saturating_add(worlds);
     let next = AtomicU64::new(first);
     let work = || {
@@ -86,7 +96,7 @@ fn run_worlds(first: u64, worlds: u64, tracing: bool) -> Option<(u64, String)> {
             if seed >= end {
                 return None;
             }
-            if let Err(message) = run_world(seed, tracing) {
+            if let Err(message) = run_world(run, seed, tracing) {
                 next.store(end, Ordering::Relaxed);
                 return Some((seed, message));
             }
@@ -101,16 +111,31 @@ fn run_worlds(first: u64, worlds: u64, tracing: bool) -> Option<(u64, String)> {
 
 #[test]
 fn every_row_is_in_the_table_once_whatever_dies_in_whatever_order() {
+    run_all(run_streaming, "every_row");
+}
+
+#[test]
+fn s73_every_row_of_a_batch_job_is_in_the_table_once() {
+    run_all(run_batch, "s73");
+}
+
+fn run_all(run: fn(u64, bool), name: &str) {
     let seed = from_environment(SEED);
     let worlds = from_environment(COUNT).unwrap_or(if seed.is_some() { 1 } else { WORLDS });
-    // The failure is told below, with its seed; the backtraces of threads would only hide it.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let failure = run_worlds(seed.unwrap_or(1), worlds, seed.is_some() && worlds == 1);
-    std::panic::set_hook(hook);
+    // The failure is told below, with its seed; the backtraces of the threads, which have no names, would only hide it.
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if std::thread::current().name().is_some() {
+                hook(info);
+            }
+        }));
+    });
+    let failure = run_worlds(run, seed.unwrap_or(1), worlds, seed.is_some() && worlds == 1);
     if let Some((failed, message)) = failure {
         panic!(
-            "world {failed}: {message}\nreplay it: {SEED}={failed} {COUNT}=1 cargo test --test simulation -- --nocapture"
+            "world {failed}: {message}\nreplay it: {SEED}={failed} {COUNT}=1 cargo test --test simulation {name} -- --nocapture"
         );
     }
 }

@@ -82,15 +82,19 @@ impl Coordinator {
 
     /// A savepoint that was given up must not be tagged, or not any longer.
     fn savepoint_aborted(&mut self, checkpoint_id: i64) {
-        let in_flight = self.in_flight.as_ref().map(|flying| flying.id);
-        if checkpoint_id > self.committed_through && in_flight != Some(self.unit_id(checkpoint_id)) {
+        let committed = checkpoint_id <= self.committed_through;
+        if !committed {
             self.aborted.insert(checkpoint_id);
-            return;
         }
-        self.commands.push(Command::DeleteTag {
-            commit_user: self.commit_users.values().next_back().cloned().unwrap_or_default(),
-            identifier: checkpoint_id,
-        });
+        // The commit in flight may have set the tag already; if it is tried again, it will not.
+        let in_flight =
+            self.in_flight.as_ref().is_some_and(|flying| flying.id == self.unit_id(checkpoint_id));
+        if committed || in_flight {
+            self.commands.push(Command::DeleteTag {
+                commit_user: self.commit_users.values().next_back().cloned().unwrap_or_default(),
+                identifier: checkpoint_id,
+            });
+        }
     }
 
     pub(super) fn checkpoint_held_too_long(&mut self, future: FutureId) {

@@ -1,7 +1,8 @@
 //! Section C.
 
 use bytes::Bytes;
-use paimon_writer_coordinator::coordinator::event::Event;
+use paimon_writer_coordinator::coordinator::command::Timer;
+use paimon_writer_coordinator::coordinator::event::{Event, FailureClass};
 use paimon_writer_coordinator::error::ErrorKind;
 use paimon_writer_coordinator::snapshot;
 use paimon_writer_coordinator::wire::Entry;
@@ -255,6 +256,27 @@ fn s40_an_abort_after_the_commit_takes_the_tag_away() {
     job.abort(4);
     job.release_all_commits();
     assert_eq!(job.table.identifiers(), [2, 3, 4, 5]);
+}
+
+#[test]
+fn s40_an_abort_between_two_tries_of_the_commit_leaves_no_tag() {
+    for was_done in [false, true] {
+        let mut job = Job::start(settings(1));
+        job.hold_commits = true;
+        job.report(0, 0, &savepoint(1, 2, "a2"));
+        job.ev(0, 3, "a3");
+        job.done(3);
+        if was_done {
+            let commit = job.waiting_commits[0].clone();
+            job.table.commit(&commit);
+        }
+        job.fail_commit(FailureClass::Retryable);
+        job.abort(2);
+        job.fire(Timer::Retry);
+        job.release_all_commits();
+        assert_eq!(job.table.identifiers(), [2, 3]);
+        assert_eq!(job.table.tagged(), [] as [i64; 0]);
+    }
 }
 
 #[test]

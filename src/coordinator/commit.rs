@@ -47,7 +47,7 @@ impl Coordinator {
         };
         let end_of_input = id.checkpoint_id == END_OF_INPUT;
         let completed = end_of_input || self.completed.contains(&id.checkpoint_id);
-        let whole = completed || self.missing(id.checkpoint_id).is_empty();
+        let whole = completed || self.without_entry(id.checkpoint_id).is_empty();
         let watermark = self.align_watermark(id, whole);
         let units = if end_of_input && !self.takes_checkpoints() {
             // Savepoints that never completed: one commit for all, since a restart would begin from nothing.
@@ -87,8 +87,18 @@ impl Coordinator {
         gate.is_some_and(|&gate| id.checkpoint_id <= gate && self.missing(gate).is_empty())
     }
 
-    /// Writers that have neither an entry for exactly this checkpoint nor had ended before it.
+    /// Writers whose entry for this completed checkpoint is still to come. Who was restored from it, or from a later one,
+    /// has told all that it had: a task that had finished before has no entry, and never will.
     fn missing(&self, checkpoint_id: i64) -> Vec<u32> {
+        let has_told =
+            |&subtask: &u32| self.writers[subtask as usize].restored_through >= Some(checkpoint_id);
+        let mut missing = self.without_entry(checkpoint_id);
+        missing.retain(|subtask| !has_told(subtask));
+        missing
+    }
+
+    /// Writers that have neither an entry for exactly this checkpoint nor had ended before it.
+    fn without_entry(&self, checkpoint_id: i64) -> Vec<u32> {
         if checkpoint_id <= self.restored_through {
             return Vec::new();
         }
@@ -97,11 +107,11 @@ impl Coordinator {
         for owner in owners.filter_map(|(_, slot)| slot.owner) {
             reported[owner as usize] = true;
         }
-        let is_missing = |&subtask: &u32| {
+        let is_without = |&subtask: &u32| {
             let ended = self.writers[subtask as usize].ended;
             !reported[subtask as usize] && ended.is_none_or(|ended| ended.after >= checkpoint_id)
         };
-        (0..self.settings.parallelism).filter(is_missing).collect()
+        (0..self.settings.parallelism).filter(is_without).collect()
     }
 
     /// All inputs have ended, and a completed checkpoint covers every end, if there are checkpoints at all.

@@ -141,7 +141,10 @@ impl Coordinator {
         entries: Vec<Entry>,
     ) -> Result<()> {
         self.ledger.seal(index as u32);
-        self.writers[index].ended = self.restored_end(index, &pieces, &entries)?;
+        let ended = self.restored_end(index, &pieces, &entries)?;
+        let writer = &mut self.writers[index];
+        writer.ended = ended;
+        writer.restored_through = writer.restored_through.max(Some(checkpoint_id));
         for entry in entries {
             self.entry_restored(index, entry);
         }

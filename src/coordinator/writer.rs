@@ -19,6 +19,8 @@ pub(super) struct Writer {
     pub(super) ended: Option<Ended>,
     /// The last end of input that came too late to be used.
     pub(super) dismissed: Option<Delivery>,
+    /// The newest checkpoint from which an attempt was restored and told what it was given.
+    pub(super) restored_through: Option<i64>,
     /// The newest ordinary checkpoint committed with an entry of this incarnation.
     pub(super) committed: Option<(Incarnation, i64)>,
 }

@@ -1,8 +1,8 @@
 //! Section B.
 
-use paimon_writer_coordinator::coordinator::command::Answer;
+use paimon_writer_coordinator::coordinator::command::{Answer, Timer};
 
-use crate::support::{Job, end_entry, entry, piece, settings};
+use crate::support::{Job, MAX, end_entry, entry, piece, settings};
 
 #[test]
 fn s20_test_partial_failover_without_restoring() {
@@ -213,5 +213,42 @@ fn h05_after_rescaling_a_key_is_one_entry_whoever_brings_it() {
     assert_eq!(job.table.files(), ["new0", "new1", "new2", "old0", "old1", "old2"]);
     let end = end_entry(71, 5, "");
     job.report(0, 0, &end);
+    job.assert_alive();
+}
+
+#[test]
+fn s59_a_task_that_had_finished_before_the_checkpoint_it_is_restored_from_owes_no_entry() {
+    let mut job = Job::start(settings(2));
+    job.end(0, -1, "a-end");
+    job.ev(1, 1, "b1");
+    job.done(1);
+    job.ev(1, 2, "b2");
+    // Checkpoint 2 holds no state of the finished task; its done has not come yet.
+    job.failed(0, 0);
+    job.subtask_reset(0, 2);
+    job.ready(0, 1);
+    job.rev(0, 1, 2, &[], &[]);
+    assert!(!job.timers.contains_key(&Timer::LateEntry));
+    assert_eq!(job.table.files(), ["b1", "b2"]);
+    job.report(0, 1, &end_entry(71, 2, ""));
+    job.end(1, 2, "b-end");
+    job.done(3);
+    assert_eq!(job.table.files(), ["a-end", "b-end", "b1", "b2"]);
+    job.assert_alive();
+}
+
+#[test]
+fn s27_a_writer_restored_while_the_final_commit_is_under_way_owes_no_entry() {
+    let mut job = Job::start(settings(1));
+    job.hold_commits = true;
+    job.end(0, -1, "end");
+    job.done(1);
+    job.failed(0, 0);
+    job.subtask_reset(0, 2);
+    job.ready(0, 1);
+    job.rev(0, 1, 2, &[piece(1, 1, true)], &[end_entry(1, -1, "end")]);
+    job.release_all_commits();
+    assert!(!job.timers.contains_key(&Timer::LateEntry), "nothing is missing for checkpoint 2");
+    assert_eq!(job.table.identifiers(), [MAX]);
     job.assert_alive();
 }

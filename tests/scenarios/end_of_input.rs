@@ -1,6 +1,7 @@
 //! Section D.
 
 use paimon_writer_coordinator::coordinator::command::{Answer, RequestId, Timer};
+use paimon_writer_coordinator::snapshot;
 use paimon_writer_coordinator::wire::Entry;
 
 use crate::support::{Job, MAX, end_entry, entry, piece, settings};
@@ -420,4 +421,25 @@ fn s03_a_lost_entry_holds_back_the_final_commit_too() {
     job.ev(0, 5, "a5");
     assert_eq!(job.table.files(), ["a5", "end"]);
     assert_eq!(job.table.identifiers(), [5, MAX]);
+}
+
+#[test]
+fn h10_an_end_that_comes_while_the_final_commit_is_under_way_is_held_until_its_outcome() {
+    let mut job = Job::start(settings(1));
+    job.hold_commits = true;
+    job.end(0, -1, "end");
+    job.done(1);
+    job.failed(0, 0);
+    job.subtask_reset(0, 1);
+    job.ready(0, 1);
+    job.rev(0, 1, 1, &[piece(1, 1, true)], &[end_entry(1, -1, "end")]);
+    let again = end_entry(71, 1, "");
+    job.report(0, 1, &again);
+    let ask = job.may_finish(0, 1, 2, &again);
+    assert_eq!(job.answer(ask), None, "it has come, and need not be sent again");
+    job.release_all_commits();
+    assert_eq!(job.answer(ask), Some(Answer::Go));
+    let bytes = job.cc_bytes(3);
+    assert!(snapshot::decode(&bytes).expect("readable").entries.is_empty());
+    assert_eq!(job.table.identifiers(), [MAX]);
 }

@@ -198,6 +198,8 @@ impl World {
         } else {
             self.savepoints.push(completed.clone());
             self.stopped = Some(completed);
+            // A region may have gone back behind it before: then what it holds is not in the lineage of the savepoint.
+            self.hidden = None;
             if !self.restarts.is_empty() {
                 // A task had failed meanwhile, so they will not all finish: the job fails for good.
                 self.outcome = Some(Outcome::Failed);

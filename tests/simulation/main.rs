@@ -61,7 +61,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use batch::BatchWorld;
 use world::World;
 
-const WORLDS: u64 = 20_000;
+const WORLDS: u64 = 200_000;
 const SEED: &str = "PWC_SIMULATION_SEED";
 const COUNT: &str = "PWC_SIMULATION_WORLDS";
 

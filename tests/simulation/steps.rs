@@ -48,7 +48,10 @@ impl World {
             Some(5) => self.is_up() && self.advance_committer(),
             Some(6) => self.trigger(Kind::Checkpoint),
             Some(7) => self.trigger(Kind::Savepoint),
-            Some(8) => self.stop(),
+            Some(8) => {
+                let drain = self.random.percent(50);
+                self.trigger(Kind::Stop { drain })
+            }
             Some(9) => self.perform_restart(),
             Some(10) => self.is_up() && self.fire_timer(false),
             Some(11) => self.expire(),
@@ -110,8 +113,7 @@ impl World {
     }
 
     fn task_at(&mut self, index: usize) -> &mut Task {
-        let current = self.tasks.len();
-        if index < current { &mut self.tasks[index] } else { &mut self.zombies[index - current] }
+        task_of(&mut self.tasks, &mut self.zombies, index)
     }
 
     fn advance_task(&mut self) -> bool {
@@ -137,13 +139,9 @@ impl World {
             task.asked = None;
             return true;
         }
-        let current = self.tasks.len();
-        let task = if index < current { &mut self.tasks[index] } else { &mut self.zombies[index - current] };
-        if task.status == Status::Dead {
-            return false;
-        }
         let around = &mut Surroundings { truth: &mut self.truth, next_request: &mut self.next_request };
-        task.advance(around)
+        let task = task_of(&mut self.tasks, &mut self.zombies, index);
+        task.status != Status::Dead && task.advance(around)
     }
 
     /// The job manager receives the next message of some task.
@@ -212,11 +210,6 @@ impl World {
             }
         }
         true
-    }
-
-    fn stop(&mut self) -> bool {
-        let drain = self.random.percent(50);
-        self.trigger(Kind::Stop { drain })
     }
 
     /// A timer runs out. In a healed world only a pause ends before everything else has been done.
@@ -302,4 +295,9 @@ impl World {
         self.resubmit(&target);
         true
     }
+}
+
+fn task_of<'a>(tasks: &'a mut [Task], zombies: &'a mut [Task], index: usize) -> &'a mut Task {
+    let current = tasks.len();
+    if index < current { &mut tasks[index] } else { &mut zombies[index - current] }
 }

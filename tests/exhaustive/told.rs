@@ -145,7 +145,7 @@ impl Remembered {
             committed_through: state.committed_through,
             watermark: state.watermark,
             final_commit_done: state.final_commit_done,
-            ended: numbers(&state.ended),
+            ended: sorted(state.ended.iter().map(|&(_, writer)| writer.0).collect()),
             committed_ends: numbers(&state.committed_end_of_input),
             entries: sorted(entries.collect()),
         }

@@ -5,7 +5,7 @@ use paimon_writer_coordinator::wire::END_OF_INPUT;
 
 use super::Twin;
 use crate::rows::Written;
-use crate::told::{Question, Said, Told};
+use crate::told::{Question, Said, Step, Told};
 
 /// An entry that is not known to be in the table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -110,13 +110,7 @@ impl<'a> Twin<'a> {
                 }
                 // h10: what the commit in flight holds is frozen.
                 Told::Reset { subtask, checkpoint } => before.drop_after(*subtask, *checkpoint, &mut held),
-                Told::Landed => {
-                    held.retain(|held| !before.is_in_flight(&held.entry));
-                    if self.before(at + 1).final_commit_is_done() {
-                        // h10: what came for it too late was empty, and has waited for the outcome only.
-                        held.retain(|held| !held.entry.is_end());
-                    }
-                }
+                Told::Landed => held.retain(|held| !before.is_in_flight(&held.entry)),
                 _ => {}
             }
             if let Some(switch) = switch.as_ref().filter(|switch| switch.at == at) {
@@ -138,7 +132,7 @@ impl<'a> Twin<'a> {
             seal(subtask, held);
         }
         let known = if entry.is_end() {
-            self.final_commit_is_done() || self.end_is_fixed(entry.writer)
+            self.final_commit_has_begun() || self.end_is_fixed(entry.writer)
         } else {
             self.is_in_flight(entry) || entry.checkpoint <= self.committed_through()
         };
@@ -230,10 +224,18 @@ impl<'a> Twin<'a> {
         if self.is_in_flight(entry) || self.has_landed(entry) {
             return true;
         }
-        if entry.is_end() && (self.final_commit_is_done() || self.end_is_fixed(entry.writer)) {
+        if entry.is_end() && (self.came_too_late(entry) || self.end_is_fixed(entry.writer)) {
             return true;
         }
         self.held().iter().any(|held| held.reported && &held.entry == entry)
+    }
+
+    /// Whether this end of input was reported, and the final commit had begun (h10).
+    fn came_too_late(self, end: &Written) -> bool {
+        let is_it =
+            |step: &Step| step.counts && matches!(&step.told, Told::Report { entry, .. } if *entry == *end);
+        let mut reports = (0..self.steps.len()).filter(|&at| is_it(&self.steps[at]));
+        reports.any(|at| self.before(at).final_commit_has_begun())
     }
 
     /// Whether a commit with this entry has succeeded in this history.

@@ -299,6 +299,7 @@ impl World {
             }
             Answer::Rejected if confirms => task.confirming = false,
             Answer::Wait | Answer::Rejected => task.asking = false,
+            Answer::GoUnused => panic!("with checkpoints no files are called unused"),
         }
     }
 }

@@ -4,6 +4,9 @@ use bytes::{Buf, Bytes};
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// Flink's own bound; the machine makes a record for each writer before anything else.
+const PARALLELISM_MAX: u32 = 32_768;
+
 /// The coordinator's settings. All times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -37,23 +40,27 @@ pub struct Settings {
 
 impl Settings {
     /// Reads what Java's `CoordinatorSettings.encode` wrote: the fields in this order, big-endian.
+    ///
+    /// # Errors
+    /// If they are not whole, or name a parallelism that Flink does not have.
     pub fn decode(mut bytes: Bytes) -> Result<Self> {
         let length = bytes.len();
-        Self::read(&mut bytes)
-            .filter(|settings| settings.parallelism > 0 && !bytes.has_remaining())
-            .ok_or_else(|| {
-                Error::new(
-                    ErrorKind::UnexpectedCall,
-                    format!(
-                        "The coordinator's settings of {length} bytes cannot be read; the jar and its native library do not belong together."
-                    ),
-                )
-            })
+        let settings = Self::read(&mut bytes)
+            .filter(|_| !bytes.has_remaining())
+            .ok_or_else(|| refused(format!("settings of {length} bytes cannot be read")))?;
+        let parallelism = settings.parallelism;
+        if !(1..=PARALLELISM_MAX).contains(&parallelism) {
+            let found = parallelism as i32;
+            return Err(refused(format!(
+                "settings cannot be used: found parallelism {found}, expected 1 to {PARALLELISM_MAX}"
+            )));
+        }
+        Ok(settings)
     }
 
     fn read(bytes: &mut Bytes) -> Option<Self> {
         Some(Self {
-            parallelism: u32::try_from(bytes.try_get_i32().ok()?).ok()?,
+            parallelism: bytes.try_get_u32().ok()?,
             max_due_commits: u32::try_from(bytes.try_get_i32().ok()?).ok()?,
             checkpoint_hold_millis: bytes.try_get_u64().ok()?,
             late_event_millis: bytes.try_get_u64().ok()?,
@@ -80,4 +87,11 @@ fn read_string(bytes: &mut Bytes) -> Option<String> {
         return None;
     }
     String::from_utf8(bytes.split_to(length).to_vec()).ok()
+}
+
+fn refused(what: String) -> Error {
+    Error::new(
+        ErrorKind::UnexpectedCall,
+        format!("The coordinator's {what}; the jar and its native library do not belong together."),
+    )
 }

@@ -9,6 +9,8 @@
 //! Versions, all of which stay readable:
 //! * 1: the first.
 
+use std::collections::BTreeSet;
+
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -127,7 +129,21 @@ pub fn decode(bytes: &[u8]) -> Result<State> {
             state.commit_users.len()
         )));
     }
+    check_generations(&state)?;
     Ok(state)
+}
+
+/// An entry whose commit user is not known could only be committed under a wrong one, which filters nothing.
+fn check_generations(state: &State) -> Result<()> {
+    let generations: BTreeSet<u32> = state.commit_users.iter().map(|&(generation, _)| generation).collect();
+    let unknown = |stored: &&StateEntry| !generations.contains(&stored.generation);
+    match state.entries.iter().find(unknown) {
+        None => Ok(()),
+        Some(stored) => Err(corrupt(format!(
+            "found an entry of checkpoint {} for the commit user of generation {}, expected one of {generations:?}",
+            stored.entry.checkpoint_id, stored.generation
+        ))),
+    }
 }
 
 /// bincode allocates whatever length it reads, up to a limit that is part of its configuration's type; so the limit is

@@ -1,11 +1,13 @@
 //! The checkpoint bytes: pinned, and the same after a round trip.
 
 use bytes::Bytes;
+use paimon_writer_coordinator::error::ErrorKind;
 use paimon_writer_coordinator::snapshot::{State, StateEntry, decode, encode};
 use paimon_writer_coordinator::wire::{Entry, Incarnation};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use proptest::sample::Index;
 
 /// One of everything. The golden file of a format version is written once, and never again.
 fn sample() -> State {
@@ -54,6 +56,25 @@ fn s38_an_unknown_version_is_named() {
     assert!(error.message.contains("version 9, expected 1"), "{error}");
 }
 
+#[test]
+fn s38_an_entry_without_a_commit_user_is_named() {
+    let mut state = sample();
+    state.commit_users.remove(0);
+    let error = decode(&encode(&state).expect("encodes")).expect_err("refused");
+    assert_eq!(error.kind, ErrorKind::CorruptState);
+    let found = "found an entry of checkpoint 5 for the commit user of generation 0, expected one of {1}";
+    assert!(error.message.contains(found), "{error}");
+}
+
+#[test]
+fn s38_the_golden_file_of_version_1_decodes() {
+    let golden = include_str!("golden/snapshot_v1.hex").trim();
+    let digits: Vec<u8> =
+        golden.chars().map(|digit| digit.to_digit(16).expect("a hex digit") as u8).collect();
+    let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+    assert_eq!(decode(&bytes), Ok(sample()));
+}
+
 fn any_entry() -> impl Strategy<Value = Entry> {
     let numbers = (any::<i64>(), any::<u128>(), any::<i64>(), any::<i64>());
     let rest = (any::<bool>(), any::<bool>(), any::<i32>(), any::<i32>(), vec(any::<u8>(), 0..200));
@@ -81,11 +102,14 @@ fn any_state() -> impl Strategy<Value = State> {
     let ids = || vec(any::<u128>().prop_map(Incarnation), 0..4);
     let ended = vec((any::<u32>(), any::<u128>().prop_map(Incarnation)), 0..4);
     let committer_state = option::of(vec(any::<u8>(), 0..50).prop_map(Bytes::from));
-    let entries = vec((any::<u32>(), any_entry()), 0..6);
+    let entries = vec((any::<Index>(), any_entry()), 0..6);
     (numbers, users, ended, ids(), committer_state, entries).prop_map(
         |(numbers, commit_users, ended, committed_end_of_input, committer_state, entries)| {
             let (parallelism, committed_through, snapshot_id, watermark, final_commit_done) = numbers;
-            let stored = |(generation, entry)| StateEntry { generation, entry };
+            let stored = |(user, entry): (Index, Entry)| {
+                let (generation, _) = commit_users[user.index(commit_users.len())];
+                StateEntry { generation, entry }
+            };
             let entries = entries.into_iter().map(stored).collect();
             State {
                 parallelism,

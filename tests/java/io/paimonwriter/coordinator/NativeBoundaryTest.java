@@ -20,6 +20,8 @@ import java.util.Collections;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The real library behind {@link NativeHandle} and {@link NativeLoop}, without Flink and without a
@@ -29,6 +31,8 @@ import java.util.concurrent.TimeUnit;
 class NativeBoundaryTest {
 
     private static final int EVENTS = 100_000;
+    private static final int LIVES = 300;
+    private static final int PAYLOAD_BYTES = 1 << 20;
     private static final UUID INCARNATION = new UUID(1, 2);
 
     /** Characters of one to four bytes: the JVM's own UTF-8 differs from Rust's in the last. */
@@ -45,36 +49,57 @@ class NativeBoundaryTest {
     }
 
     /**
-     * In a JVM of its own, because -Xcheck:jni prints what it finds to that JVM's output alone. Of
-     * each event four kilobytes go in and come out again, which the heap could not hold if a local
-     * reference kept them.
+     * Of each event four kilobytes go in and come out again, which the heap could not hold if a
+     * local reference kept them.
      */
     @Test
     void h24LocalReferencesStayConstantOverManyEvents() throws Exception {
+        String text = runInAnotherJvm("events");
+
+        assertTrue(text.contains("completed " + EVENTS), text);
+        assertFalse(text.contains("JNI local refs"), text);
+        assertFalse(text.contains("FATAL ERROR"), text);
+    }
+
+    /** A session cluster's jobs: each coordinator holds a megabyte of native memory at its end. */
+    @Test
+    void s104s106CoordinatorsThatEndGiveTheirNativeMemoryBack() throws Exception {
+        String text = runInAnotherJvm("lives");
+
+        Matcher growth = Pattern.compile("grown by (-?[0-9]+) kB").matcher(text);
+        assertTrue(growth.find(), text);
+        assertTrue(Long.parseLong(growth.group(1)) < LIVES * PAYLOAD_BYTES / 1024 / 4, text);
+    }
+
+    /**
+     * -Xcheck:jni prints what it finds to its JVM's output alone, and in a small JVM the memory of
+     * the process tells something.
+     */
+    private String runInAnotherJvm(String what) throws Exception {
         File output = folder.resolve("output").toFile();
         Process process =
                 new ProcessBuilder(
                                 Paths.get(System.getProperty("java.home"), "bin", "java")
                                         .toString(),
                                 "-Xcheck:jni",
+                                "-Xms64m",
                                 "-Xmx64m",
+                                "-XX:+AlwaysPreTouch",
                                 "-cp",
                                 System.getProperty("java.class.path"),
-                                NativeBoundaryTest.class.getName())
+                                NativeBoundaryTest.class.getName(),
+                                what)
                         .redirectErrorStream(true)
                         .redirectOutput(output)
                         .start();
         try {
-            assertTrue(process.waitFor(240, TimeUnit.SECONDS), "the events take too long");
+            assertTrue(process.waitFor(240, TimeUnit.SECONDS), what + " take too long");
         } finally {
             process.destroyForcibly();
         }
-
         String text = new String(Files.readAllBytes(output.toPath()), StandardCharsets.UTF_8);
         assertEquals(0, process.exitValue(), text);
-        assertTrue(text.contains("completed " + EVENTS), text);
-        assertFalse(text.contains("JNI local refs"), text);
-        assertFalse(text.contains("FATAL ERROR"), text);
+        return text;
     }
 
     @Test
@@ -125,6 +150,45 @@ class NativeBoundaryTest {
     /** What the other JVM runs. */
     public static void main(String[] args) throws Exception {
         NativeLibrary.load();
+        if (args[0].equals("events")) {
+            sendEvents();
+        } else {
+            liveAndEnd();
+        }
+    }
+
+    private static void liveAndEnd() throws Exception {
+        long before = 0;
+        for (int life = -LIVES / 10; life < LIVES; life++) {
+            if (life == 0) {
+                before = residentKilobytes();
+            }
+            // One with the entry in its ledger, and one that never ran, with the entry in its
+            // queue.
+            Running running = new Running();
+            byte[] event = running.entryOf(PAYLOAD_BYTES);
+            running.begin();
+            running.handle.handleEvent(0, 0, event);
+            assertTrue(running.checkpoint(1).get(60, TimeUnit.SECONDS).length > PAYLOAD_BYTES);
+            assertTrue(running.loop.close(60_000));
+            NativeHandle neverRun =
+                    new NativeHandle(NativeCoordinator.INSTANCE, SETTINGS.encode(1));
+            neverRun.handleEvent(0, 0, event);
+            neverRun.destroy();
+        }
+        System.out.println("grown by " + (residentKilobytes() - before) + " kB");
+    }
+
+    private static long residentKilobytes() throws Exception {
+        for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
+            if (line.startsWith("VmRSS:")) {
+                return Long.parseLong(line.replaceAll("[^0-9]", ""));
+            }
+        }
+        throw new AssertionError("there is no VmRSS");
+    }
+
+    private static void sendEvents() throws Exception {
         Running running = new Running();
         running.begin();
         byte[] event = running.entryOf(4096);
@@ -191,7 +255,7 @@ class NativeBoundaryTest {
                             WriterEntry.CommittableBytes.of(
                                     3, Collections.singletonList(new byte[payloadBytes])));
             WriterIdentity sender = new WriterIdentity(TABLE, 0, 0, INCARNATION);
-            return WriterEvent.split(WriterEvent.Kind.ENTRY, sender, 1, entry.encode(), 1 << 20)
+            return WriterEvent.split(WriterEvent.Kind.ENTRY, sender, 1, entry.encode(), 1 << 21)
                     .get(0)
                     .bytes();
         }

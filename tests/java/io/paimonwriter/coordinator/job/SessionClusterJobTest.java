@@ -3,6 +3,7 @@ package io.paimonwriter.coordinator.job;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 
+import io.paimonwriter.coordinator.NativeLibrary;
 import io.paimonwriter.coordinator.PaimonCoordinatedSinkBuilder;
 
 import org.apache.paimon.utils.FileOperationThreadPool;
@@ -11,6 +12,9 @@ import org.junit.jupiter.api.Test;
 
 import java.io.File;
 import java.lang.ref.WeakReference;
+import java.net.URL;
+import java.nio.file.Files;
+import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -21,6 +25,10 @@ import java.util.WeakHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import javax.annotation.Nullable;
 
 /** The jar comes with the jobs of a session cluster, which gives each job a class loader. */
 class SessionClusterJobTest extends JobTest {
@@ -36,12 +44,17 @@ class SessionClusterJobTest extends JobTest {
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
         // Other programs on this machine may have some.
         Set<String> copiesBefore = libraryCopies();
+        Set<String> imagesBefore = loadedImages();
         for (int job = 0; job < JOBS_IN_TURN; job++) {
-            runAtOnce("in-turn-" + job, 1, loaders);
+            runAtOnce("in-turn-" + job, 1, UserJar.url(), loaders);
         }
-        runAtOnce("at-once", JOBS_AT_ONCE, loaders);
+        runAtOnce("at-once", JOBS_AT_ONCE, UserJar.url(), loaders);
         assertEquals(JOBS_IN_TURN + JOBS_AT_ONCE, loaders.size(), "class loaders of jobs");
         CoordinatorThreads.awaitNone();
+        assertEquals(
+                imagesBefore.size() + loaders.size(),
+                loadedImages().size(),
+                "one image for each class loader of a coordinator, and none for the tasks");
         Await.until(
                 "no copy of the library is left", () -> copiesBefore.containsAll(libraryCopies()));
         endIdleThreads(FileOperationThreadPool.getExecutorService(1));
@@ -58,9 +71,34 @@ class SessionClusterJobTest extends JobTest {
                                 + " are left");
     }
 
+    @Test
+    void s104h23JobsOfALibraryInTheParentClassPathShareOneImage() throws Exception {
+        Set<String> imagesBefore = loadedImages();
+
+        runAtOnce("in-turn", 1, null, new ArrayList<>());
+        runAtOnce("at-once", JOBS_AT_ONCE, null, new ArrayList<>());
+
+        assertEquals(imagesBefore, loadedImages());
+        CoordinatorThreads.awaitNone();
+    }
+
     /**
-     * Paimon's pools belong to the whole JVM. Each of their threads keeps the class loader of the
-     * job that it was made for, with any sink, and is gone when it has been idle for a minute.
+     * The images of our library that this process has mapped, by the names that their files had;
+     * the one of this class loader is always among them.
+     */
+    private static Set<String> loadedImages() throws Exception {
+        NativeLibrary.load();
+        try (Stream<String> mappings = Files.lines(Paths.get("/proc/self/maps"))) {
+            return mappings.filter(mapping -> mapping.contains("/paimon_writer_coordinator"))
+                    .map(mapping -> mapping.substring(mapping.indexOf('/')))
+                    .collect(Collectors.toSet());
+        }
+    }
+
+    /**
+     * Paimon's pools belong to the whole JVM. Each of their threads keeps the class loaders of the
+     * code that made it, in the access control context that it inherits, and is gone when it has
+     * been idle for a minute.
      */
     private static void endIdleThreads(ExecutorService pool) {
         ThreadPoolExecutor executor = (ThreadPoolExecutor) pool;
@@ -77,7 +115,8 @@ class SessionClusterJobTest extends JobTest {
     }
 
     /** Every second job is cancelled while it runs; the others end by themselves. */
-    private void runAtOnce(String name, int count, List<WeakReference<ClassLoader>> loaders)
+    private void runAtOnce(
+            String name, int count, @Nullable URL userJar, List<WeakReference<ClassLoader>> loaders)
             throws Exception {
         List<SourceScript> scripts = new ArrayList<>();
         List<AppendTable> tables = new ArrayList<>();
@@ -86,13 +125,15 @@ class SessionClusterJobTest extends JobTest {
             scripts.add(SourceScript.create(2));
             tables.add(AppendTable.create(directory.resolve(name + "-" + i), Map.of()));
             WriteJob writeJob = new WriteJob(scripts.get(i), tables.get(i));
-            jobs.add(writeJob.userJar(UserJar.url()).submitTo(cluster));
+            jobs.add(writeJob.userJar(userJar).submitTo(cluster));
         }
         for (int i = 0; i < count; i++) {
             RunningJob job = jobs.get(i).awaitRunning();
             tables.get(i).awaitIdentifier(checkpointAfterRows(scripts.get(i), job, 10));
         }
-        rememberLoaders(loaders);
+        if (userJar != null) {
+            rememberLoaders(loaders);
+        }
         for (int i = 0; i < count; i++) {
             if ((loaders.size() + i) % 2 == 0) {
                 jobs.get(i).cancel();

@@ -10,7 +10,7 @@ mod java;
 mod throw;
 
 use bytes::Bytes;
-use jni::objects::{JByteArray, JClass, JObject, JString};
+use jni::objects::{JByteArray, JObject, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
@@ -29,56 +29,56 @@ const NATIVES: &[NativeMethod] = &[
     native_method! {
         java_type = io.paimonwriter.coordinator.NativeCoordinator,
         error_policy = ThrowToJava,
-        static extern fn create(settings: jbyte[]) -> jlong,
+        extern fn create(settings: jbyte[]) -> jlong,
     },
     native_method! {
         java_type = io.paimonwriter.coordinator.NativeCoordinator,
         error_policy = ThrowToJava,
-        static extern fn run(handle: jlong, host: io.paimonwriter.coordinator.CoordinatorHost),
+        extern fn run(handle: jlong, host: io.paimonwriter.coordinator.CoordinatorHost),
     },
     native_method! {
         java_type = io.paimonwriter.coordinator.NativeCoordinator,
         error_policy = ThrowToJava,
-        static extern fn destroy(handle: jlong),
+        extern fn destroy(handle: jlong),
     },
     native_method! {
         java_type = io.paimonwriter.coordinator.NativeCoordinator,
         error_policy = ThrowToJava,
-        static extern fn reset(handle: jlong, epoch: jlong, checkpoint_id: jlong, state: jbyte[], fresh_commit_user: JString),
+        extern fn reset(handle: jlong, epoch: jlong, checkpoint_id: jlong, state: jbyte[], fresh_commit_user: JString),
     },
     native_method! {
         java_type = io.paimonwriter.coordinator.NativeCoordinator,
         error_policy = ThrowToJava,
-        static extern fn handle_event(handle: jlong, subtask: jint, attempt: jint, event: jbyte[]),
+        extern fn handle_event(handle: jlong, subtask: jint, attempt: jint, event: jbyte[]),
     },
     native_method! {
         java_type = io.paimonwriter.coordinator.NativeCoordinator,
         error_policy = ThrowToJava,
-        static extern fn handle_request(handle: jlong, request_id: jlong, request: jbyte[]),
+        extern fn handle_request(handle: jlong, request_id: jlong, request: jbyte[]),
     },
     native_method! {
         java_type = io.paimonwriter.coordinator.NativeCoordinator,
         error_policy = ThrowToJava,
         fn = notify_loop,
-        static extern fn notify(handle: jlong, kind: jint, subtask: jint, attempt: jint, checkpoint_id: jlong, future_id: jlong),
+        extern fn notify(handle: jlong, kind: jint, subtask: jint, attempt: jint, checkpoint_id: jlong, future_id: jlong),
     },
     native_method! {
         java_type = io.paimonwriter.coordinator.NativeCoordinator,
         error_policy = ThrowToJava,
-        static extern fn committer_reported(handle: jlong, epoch: jlong, commit_id: jlong, failure: jint, value: jlong, committer_state: jbyte[], message: JString),
+        extern fn committer_reported(handle: jlong, epoch: jlong, commit_id: jlong, failure: jint, value: jlong, committer_state: jbyte[], message: JString),
     },
 ];
 
 type Outcome<T> = Result<T, BoundaryError>;
 
-fn create<'local>(env: &mut Env<'local>, _: JClass<'local>, settings: JByteArray<'local>) -> Outcome<jlong> {
+fn create<'local>(env: &mut Env<'local>, _: JObject<'local>, settings: JByteArray<'local>) -> Outcome<jlong> {
     let settings = Settings::decode(copy(env, &settings)?)?;
     Ok(Handle::create(settings))
 }
 
 fn run<'local>(
     env: &mut Env<'local>,
-    _: JClass<'local>,
+    _: JObject<'local>,
     handle: jlong,
     host: JObject<'local>,
 ) -> Outcome<()> {
@@ -89,13 +89,13 @@ fn run<'local>(
     runtime.block_on(runtime::run(settings, messages, &mut host))
 }
 
-fn destroy<'local>(_: &mut Env<'local>, _: JClass<'local>, handle: jlong) -> Outcome<()> {
+fn destroy<'local>(_: &mut Env<'local>, _: JObject<'local>, handle: jlong) -> Outcome<()> {
     Handle::destroy(handle)
 }
 
 fn reset<'local>(
     env: &mut Env<'local>,
-    _: JClass<'local>,
+    _: JObject<'local>,
     handle: jlong,
     epoch: jlong,
     checkpoint_id: jlong,
@@ -110,7 +110,7 @@ fn reset<'local>(
 
 fn handle_event<'local>(
     env: &mut Env<'local>,
-    _: JClass<'local>,
+    _: JObject<'local>,
     handle: jlong,
     subtask: jint,
     attempt: jint,
@@ -122,7 +122,7 @@ fn handle_event<'local>(
 
 fn handle_request<'local>(
     env: &mut Env<'local>,
-    _: JClass<'local>,
+    _: JObject<'local>,
     handle: jlong,
     request_id: jlong,
     request: JByteArray<'local>,
@@ -135,7 +135,7 @@ fn handle_request<'local>(
 #[expect(clippy::too_many_arguments, reason = "the native's own signature")]
 fn notify_loop<'local>(
     _: &mut Env<'local>,
-    _: JClass<'local>,
+    _: JObject<'local>,
     handle: jlong,
     kind: jint,
     subtask: jint,
@@ -159,7 +159,7 @@ fn notify_loop<'local>(
 #[expect(clippy::too_many_arguments, reason = "the native's own signature")]
 fn committer_reported<'local>(
     env: &mut Env<'local>,
-    _: JClass<'local>,
+    _: JObject<'local>,
     handle: jlong,
     epoch: jlong,
     commit_id: jlong,

@@ -10,7 +10,7 @@ use crate::settings::Settings;
 
 use super::throw::BoundaryError;
 
-/// One for each coordinator. Java's `NativeCoordinator` passes it on only under its lock, and destroys it once, so that
+/// One for each coordinator. Java's `NativeHandle` passes it on only under its lock, and destroys it once, so that
 /// a handle that reaches a native is alive; zero stands for one that is not.
 pub(super) struct Handle {
     messages: UnboundedSender<Message>,

@@ -27,7 +27,7 @@ final class FakeNatives implements NativeCalls {
     volatile long lastRequestId;
 
     @Override
-    public synchronized long callCreate(byte[] settings) {
+    public synchronized long create(byte[] settings) {
         lastHandle++;
         running.put(lastHandle, new CompletableFuture<>());
         record(lastHandle, "create " + lastHandle);
@@ -35,20 +35,20 @@ final class FakeNatives implements NativeCalls {
     }
 
     @Override
-    public void callRun(long handle, CoordinatorHost host) {
+    public void run(long handle, CoordinatorHost host) {
         this.host = host;
         record(handle, "run " + handle);
         running.get(handle).join();
     }
 
     @Override
-    public void callDestroy(long handle) {
+    public void destroy(long handle) {
         record(handle, "destroy " + handle);
         running.remove(handle);
     }
 
     @Override
-    public void callReset(
+    public void reset(
             long handle,
             long epoch,
             long checkpointId,
@@ -61,18 +61,18 @@ final class FakeNatives implements NativeCalls {
     }
 
     @Override
-    public void callHandleEvent(long handle, int subtask, int attempt, byte[] event) {
+    public void handleEvent(long handle, int subtask, int attempt, byte[] event) {
         record(handle, "event of " + subtask + " attempt " + attempt);
     }
 
     @Override
-    public void callHandleRequest(long handle, long requestId, byte[] request) {
+    public void handleRequest(long handle, long requestId, byte[] request) {
         lastRequestId = requestId;
         record(handle, "request");
     }
 
     @Override
-    public void callNotify(
+    public void notify(
             long handle, int kind, int subtask, int attempt, long checkpointId, long futureId) {
         lastFutureId = futureId;
         record(
@@ -91,7 +91,7 @@ final class FakeNatives implements NativeCalls {
     }
 
     @Override
-    public void callCommitterReported(
+    public void committerReported(
             long handle,
             long epoch,
             long commitId,

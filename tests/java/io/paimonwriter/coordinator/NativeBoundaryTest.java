@@ -19,6 +19,7 @@ import java.nio.file.Paths;
 import java.util.Collections;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -135,7 +136,7 @@ class NativeBoundaryTest {
         running.checkpoint(1).get(60, TimeUnit.SECONDS);
 
         RuntimeException twice =
-                assertThrows(RuntimeException.class, () -> running.handle.run(running.host));
+                assertThrows(RuntimeException.class, () -> running.handle.run(null));
         assertEquals("The loop of this coordinator was entered before.", twice.getMessage());
 
         RuntimeException unknown =
@@ -143,7 +144,13 @@ class NativeBoundaryTest {
         assertEquals("There is no notification of kind 99.", unknown.getMessage());
 
         assertTrue(running.loop.close(60_000));
-        assertThrows(IllegalStateException.class, () -> running.checkpoint(2));
+        assertThrows(
+                IllegalStateException.class, () -> running.handle.handleEvent(0, 0, new byte[1]));
+        ExecutionException declined =
+                assertThrows(
+                        ExecutionException.class,
+                        () -> running.checkpoint(2).get(60, TimeUnit.SECONDS));
+        assertTrue(declined.getMessage().contains(TABLE + ": checkpoint 2"), declined.getMessage());
         running.handle.destroy();
     }
 
@@ -213,8 +220,6 @@ class NativeBoundaryTest {
         final NativeHandle handle =
                 new NativeHandle(NativeCoordinator.INSTANCE, SETTINGS.encode(1));
         final CompletableFuture<Throwable> jobFailure = new CompletableFuture<>();
-        final PendingAnswers pending = new PendingAnswers();
-        final CoordinatorHost host;
         final NativeLoop loop;
 
         Running() {
@@ -227,8 +232,14 @@ class NativeBoundaryTest {
                             classLoader,
                             handle::committerReported,
                             jobFailure::complete);
-            host = new CoordinatorHost(SETTINGS, committer, pending, jobFailure::complete);
-            loop = new NativeLoop(handle, pending, host, "loop", classLoader, failure -> {});
+            loop =
+                    new NativeLoop(
+                            handle,
+                            SETTINGS,
+                            committer,
+                            classLoader,
+                            jobFailure::complete,
+                            failure -> {});
         }
 
         void begin() {
@@ -240,8 +251,7 @@ class NativeBoundaryTest {
 
         CompletableFuture<byte[]> checkpoint(long checkpointId) {
             CompletableFuture<byte[]> future = new CompletableFuture<>();
-            long id = pending.addCheckpoint(future);
-            handle.notify(NativeHandle.CHECKPOINT, 0, 0, checkpointId, id);
+            loop.checkpoint(checkpointId, future);
             return future;
         }
 

@@ -3,32 +3,36 @@ package io.paimonwriter.coordinator;
 import javax.annotation.Nullable;
 
 /**
- * The natives as an interface, so that the rules around them can be tested without the library. See
- * {@link NativeCoordinator} for what they do.
+ * What the native coordinator can be told. Only {@link NativeHandle} calls it, because a handle
+ * that is used after its end must never reach native code. An interface, so that the rules around
+ * it can be tested without the library.
+ *
+ * <p>All calls but {@code run} copy what they are given and return at once. They throw {@link
+ * IllegalStateException} for a coordinator that has ended, and {@link RuntimeException} with the
+ * whole text for bytes that are not ours and for a native panic.
  */
 interface NativeCalls {
 
-    long callCreate(byte[] settings);
+    long create(byte[] settings);
 
-    void callRun(long handle, CoordinatorHost host);
+    void run(long handle, CoordinatorHost host);
 
-    void callDestroy(long handle);
+    void destroy(long handle);
 
-    void callReset(
+    void reset(
             long handle,
             long epoch,
             long checkpointId,
             @Nullable byte[] state,
             String freshCommitUser);
 
-    void callHandleEvent(long handle, int subtask, int attempt, byte[] event);
+    void handleEvent(long handle, int subtask, int attempt, byte[] event);
 
-    void callHandleRequest(long handle, long requestId, byte[] request);
+    void handleRequest(long handle, long requestId, byte[] request);
 
-    void callNotify(
-            long handle, int kind, int subtask, int attempt, long checkpointId, long futureId);
+    void notify(long handle, int kind, int subtask, int attempt, long checkpointId, long futureId);
 
-    void callCommitterReported(
+    void committerReported(
             long handle,
             long epoch,
             long commitId,

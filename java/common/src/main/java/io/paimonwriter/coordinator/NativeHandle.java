@@ -25,7 +25,7 @@ final class NativeHandle {
 
     NativeHandle(NativeCalls natives, byte[] settings) {
         this.natives = natives;
-        this.handle = natives.callCreate(settings);
+        this.handle = natives.create(settings);
         if (handle == GONE) {
             throw new IllegalStateException("the native coordinator returned no handle");
         }
@@ -44,7 +44,7 @@ final class NativeHandle {
         synchronized (this) {
             running = open();
         }
-        natives.callRun(running, host);
+        natives.run(running, host);
     }
 
     /** Frees the native coordinator, once; later calls are refused. */
@@ -52,25 +52,25 @@ final class NativeHandle {
         if (handle != GONE) {
             long ended = handle;
             handle = GONE;
-            natives.callDestroy(ended);
+            natives.destroy(ended);
         }
     }
 
     synchronized void reset(
             long epoch, long checkpointId, @Nullable byte[] state, String freshCommitUser) {
-        natives.callReset(open(), epoch, checkpointId, state, freshCommitUser);
+        natives.reset(open(), epoch, checkpointId, state, freshCommitUser);
     }
 
     synchronized void handleEvent(int subtask, int attempt, byte[] event) {
-        natives.callHandleEvent(open(), subtask, attempt, event);
+        natives.handleEvent(open(), subtask, attempt, event);
     }
 
     synchronized void handleRequest(long requestId, byte[] request) {
-        natives.callHandleRequest(open(), requestId, request);
+        natives.handleRequest(open(), requestId, request);
     }
 
     synchronized void notify(int kind, int subtask, int attempt, long checkpointId, long futureId) {
-        natives.callNotify(open(), kind, subtask, attempt, checkpointId, futureId);
+        natives.notify(open(), kind, subtask, attempt, checkpointId, futureId);
     }
 
     synchronized void committerReported(
@@ -80,7 +80,6 @@ final class NativeHandle {
             long value,
             @Nullable byte[] committerState,
             @Nullable String message) {
-        natives.callCommitterReported(
-                open(), epoch, commitId, failure, value, committerState, message);
+        natives.committerReported(open(), epoch, commitId, failure, value, committerState, message);
     }
 }

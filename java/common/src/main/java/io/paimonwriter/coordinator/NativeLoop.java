@@ -1,5 +1,8 @@
 package io.paimonwriter.coordinator;
 
+import org.apache.flink.runtime.operators.coordination.CoordinationResponse;
+
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 import javax.annotation.Nullable;
@@ -12,8 +15,9 @@ import javax.annotation.Nullable;
 final class NativeLoop {
 
     final NativeHandle handle;
-    final PendingAnswers pending;
 
+    private final CoordinatorSettings settings;
+    private final PendingAnswers pending = new PendingAnswers();
     private final CoordinatorHost host;
     private final Thread thread;
     private final Consumer<Throwable> onEnd;
@@ -24,22 +28,51 @@ final class NativeLoop {
      */
     NativeLoop(
             NativeHandle handle,
-            PendingAnswers pending,
-            CoordinatorHost host,
-            String threadName,
+            CoordinatorSettings settings,
+            TableCommitter committer,
             ClassLoader userClassLoader,
+            Consumer<Throwable> failJob,
             Consumer<Throwable> onEnd) {
         this.handle = handle;
-        this.pending = pending;
-        this.host = host;
+        this.settings = settings;
+        this.host = new CoordinatorHost(settings, committer, pending, failJob);
         this.onEnd = onEnd;
-        this.thread = new Thread(this::run, threadName);
+        this.thread =
+                new Thread(this::run, "paimon-writer-coordinator of " + settings.operatorName());
         this.thread.setDaemon(true);
         this.thread.setContextClassLoader(userClassLoader);
     }
 
     void start() {
         thread.start();
+    }
+
+    /** Asks for the coordinator's part of a checkpoint; an ended loop declines it. */
+    void checkpoint(long checkpointId, CompletableFuture<byte[]> result) {
+        long id = pending.addCheckpoint(result);
+        try {
+            handle.notify(NativeHandle.CHECKPOINT, 0, 0, checkpointId, id);
+        } catch (RuntimeException e) {
+            pending.failCheckpoint(
+                    id,
+                    String.format(
+                            "The coordinator of table %s: checkpoint %d: %s",
+                            settings.tableName(), checkpointId, e));
+        }
+    }
+
+    /** Passes a writer's request on; an ended loop fails it. */
+    void request(byte[] request, CompletableFuture<CoordinationResponse> response) {
+        long id = pending.addRequest(response);
+        try {
+            handle.handleRequest(id, request);
+        } catch (RuntimeException e) {
+            pending.failRequest(
+                    id,
+                    String.format(
+                            "The coordinator of table %s cannot answer: %s",
+                            settings.tableName(), e));
+        }
     }
 
     /** Whether the loop has ended; it may still be telling so. */

@@ -122,14 +122,13 @@ public final class PaimonWriterCoordinator
                 new NativeHandle(natives, settings.encode(context.currentParallelism()));
         try {
             handle.reset(epoch, restoredCheckpointId, restoredState, freshCommitUser);
-            PendingAnswers pending = new PendingAnswers();
             NativeLoop begun =
                     new NativeLoop(
                             handle,
-                            pending,
-                            new CoordinatorHost(settings, committer, pending, this::failJob),
-                            "paimon-writer-coordinator of " + settings.operatorName(),
+                            settings,
+                            committer,
                             context.getUserCodeClassloader(),
+                            this::failJob,
                             this::loopEnded);
             // Visible before its thread runs: the committer may report at once.
             loop = begun;
@@ -204,12 +203,7 @@ public final class PaimonWriterCoordinator
                                     running == null ? " before it is started" : "")));
             return response;
         }
-        long id = running.pending.addRequest(response);
-        try {
-            running.handle.handleRequest(id, ((WriterRequest) request).bytes());
-        } catch (RuntimeException e) {
-            running.pending.failRequest(id, describe() + " cannot answer: " + e);
-        }
+        running.request(((WriterRequest) request).bytes(), response);
         return response;
     }
 
@@ -225,13 +219,7 @@ public final class PaimonWriterCoordinator
                                     describe(), checkpointId)));
             return;
         }
-        long id = running.pending.addCheckpoint(result);
-        try {
-            running.handle.notify(NativeHandle.CHECKPOINT, 0, 0, checkpointId, id);
-        } catch (RuntimeException e) {
-            running.pending.failCheckpoint(
-                    id, String.format("%s: checkpoint %d: %s", describe(), checkpointId, e));
-        }
+        running.checkpoint(checkpointId, result);
     }
 
     /** So that a job manager that is lost does not cost a batch job its finished writers (s73). */

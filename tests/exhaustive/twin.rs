@@ -2,6 +2,10 @@
 //!
 //! It says what the specification demands, in the order of the specification: who may report ([`writers`]), what is held
 //! and for which commit user ([`entries`]), what is due ([`commits`]), and from all that what is to be said to one event.
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "each question to a history is about a few kinds of events"
+)]
 
 use std::hash::{Hash, Hasher};
 
@@ -25,6 +29,9 @@ pub struct Twin<'a> {
     restored_at: Option<usize>,
 }
 
+/// One of the questions to a history that ends with the newest event.
+type WhatToSay = dyn Fn(Twin<'_>) -> Vec<Said>;
+
 /// A request that has not been answered.
 struct Asked<'a> {
     request: i64,
@@ -37,7 +44,7 @@ pub fn tell(settings: &Settings, history: &mut Vec<Step>, told: Told) {
     let counts = Twin::new(settings, history).counts(&told);
     history.push(Step { told, counts, said: Vec::new() });
     // What is said first changes what is true afterwards: one question after the other.
-    let questions: [&dyn Fn(Twin<'_>) -> Vec<Said>; 7] = [
+    let questions: [&WhatToSay; 7] = [
         &|twin| twin.opens(),
         &|twin| twin.failure().map(Said::JobFailed).into_iter().collect(),
         &|twin| twin.deletes_tag(),

@@ -15,10 +15,11 @@ impl<'a> Twin<'a> {
         let mut newest: Option<(i32, bool)> = None;
         for step in self.steps {
             match step.told {
-                Told::Ready(ready) if ready.subtask == subtask => {
-                    if newest.is_none_or(|(attempt, _)| ready.attempt >= attempt) {
-                        newest = Some((ready.attempt, true));
-                    }
+                Told::Ready(ready)
+                    if ready.subtask == subtask
+                        && newest.is_none_or(|(attempt, _)| ready.attempt >= attempt) =>
+                {
+                    newest = Some((ready.attempt, true));
                 }
                 Told::Failed(failed) if failed.subtask == subtask => {
                     newest = newest.map(|(attempt, there)| (attempt, there && attempt != failed.attempt));

@@ -58,3 +58,19 @@ fn files_stay_readable() {
         assert!(lines <= 400, "{} has {lines} lines; split it", path.display());
     }
 }
+
+#[test]
+fn every_deliberate_mistake_can_still_be_made() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = fs::read_to_string(root.join("tests/mutants/core.txt")).expect("the list of scripts/mutants");
+    let mistakes: Vec<&str> = list.split("\n\n").filter(|text| !text.starts_with('#')).collect();
+    assert!(mistakes.len() >= 8);
+    for mistake in mistakes {
+        let lines = |prefix: &str| -> Vec<&str> {
+            mistake.lines().filter_map(|line| line.strip_prefix(prefix)).collect()
+        };
+        let [file] = lines("  ")[..] else { panic!("not one file: {mistake}") };
+        let source = fs::read_to_string(root.join(file)).expect("a source of the core");
+        assert_eq!(source.matches(&lines("- ").join("\n")).count(), 1, "{file} has changed: {mistake}");
+    }
+}

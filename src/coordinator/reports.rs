@@ -85,9 +85,8 @@ impl Coordinator {
         let Entry { checkpoint_id, incarnation, ended_after, .. } = slot.entry;
         let writer = &mut self.writers[index];
         if checkpoint_id == END_OF_INPUT {
-            if !self.settings.checkpointing_enabled
-                && writer.ended.is_some_and(|ended| ended.incarnation != incarnation)
-            {
+            let other = |ended: Ended| ended.incarnation != incarnation;
+            if !self.settings.checkpointing_enabled && writer.ended.is_some_and(other) {
                 // Another attempt that runs at the same time was first, and its report is all there is.
                 writer.dismissed = slot.delivery;
                 return Ok(());

@@ -53,7 +53,7 @@ public final class AppendTable {
     /**
      * Creates the table (id BIGINT, subtask INT, payload STRING), without primary key or bucket.
      */
-    static AppendTable create(Path directory, Map<String, String> options) throws Exception {
+    public static AppendTable create(Path directory, Map<String, String> options) throws Exception {
         AppendTable table = at(directory);
         Map<String, String> allOptions = new HashMap<>(options);
         allOptions.put("bucket", "-1");
@@ -74,7 +74,7 @@ public final class AppendTable {
     }
 
     /** The table, reached through {@code fileIO} by whoever uses it. */
-    FileStoreTable open(FileIO fileIO) {
+    public FileStoreTable open(FileIO fileIO) {
         return FileStoreTableFactory.create(fileIO, path);
     }
 
@@ -91,7 +91,7 @@ public final class AppendTable {
     }
 
     /** The commit identifiers of the snapshots, oldest first. */
-    List<Long> identifiers() throws Exception {
+    public List<Long> identifiers() throws Exception {
         return snapshots().stream().map(Snapshot::commitIdentifier).collect(Collectors.toList());
     }
 
@@ -131,7 +131,7 @@ public final class AppendTable {
     }
 
     /** Checks that the table holds each of these ids once and nothing else. */
-    void assertHolds(Collection<Long> expected) throws Exception {
+    public void assertHolds(Collection<Long> expected) throws Exception {
         Map<Long, Integer> counts = idCounts();
         Set<Long> missing = new TreeSet<>(expected);
         missing.removeAll(counts.keySet());

@@ -9,7 +9,6 @@ import org.apache.flink.api.connector.source.SplitEnumeratorContext;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
 import org.apache.flink.table.data.RowData;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -63,32 +62,6 @@ final class ScriptedSource implements Source<RowData, ScriptedSplit, List<Script
 
     @Override
     public SimpleVersionedSerializer<List<ScriptedSplit>> getEnumeratorCheckpointSerializer() {
-        return new SplitListSerializer();
-    }
-
-    private static final class SplitListSerializer
-            implements SimpleVersionedSerializer<List<ScriptedSplit>> {
-
-        @Override
-        public int getVersion() {
-            return 1;
-        }
-
-        @Override
-        public byte[] serialize(List<ScriptedSplit> splits) {
-            ByteBuffer buffer = ByteBuffer.allocate(12 * splits.size());
-            splits.forEach(split -> buffer.putInt(split.index).putLong(split.nextRow));
-            return buffer.array();
-        }
-
-        @Override
-        public List<ScriptedSplit> deserialize(int version, byte[] bytes) {
-            ByteBuffer buffer = ByteBuffer.wrap(bytes);
-            List<ScriptedSplit> splits = new ArrayList<>();
-            while (buffer.hasRemaining()) {
-                splits.add(new ScriptedSplit(buffer.getInt(), buffer.getLong()));
-            }
-            return splits;
-        }
+        return new ScriptedSplit.ListSerializer();
     }
 }

@@ -4,14 +4,16 @@ import org.apache.flink.api.connector.source.SourceSplit;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
 
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 
-/** A split of a {@link ScriptedSource} with the row that comes next: the checkpointed position. */
-final class ScriptedSplit implements SourceSplit {
+/** A split of a source of rows with the row that comes next: the checkpointed position. */
+public final class ScriptedSplit implements SourceSplit {
 
-    final int index;
-    long nextRow;
+    public final int index;
+    public long nextRow;
 
-    ScriptedSplit(int index, long nextRow) {
+    public ScriptedSplit(int index, long nextRow) {
         this.index = index;
         this.nextRow = nextRow;
     }
@@ -21,7 +23,7 @@ final class ScriptedSplit implements SourceSplit {
         return Integer.toString(index);
     }
 
-    static final class Serializer implements SimpleVersionedSerializer<ScriptedSplit> {
+    public static final class Serializer implements SimpleVersionedSerializer<ScriptedSplit> {
 
         @Override
         public int getVersion() {
@@ -37,6 +39,33 @@ final class ScriptedSplit implements SourceSplit {
         public ScriptedSplit deserialize(int version, byte[] bytes) {
             ByteBuffer buffer = ByteBuffer.wrap(bytes);
             return new ScriptedSplit(buffer.getInt(), buffer.getLong());
+        }
+    }
+
+    /** The splits one after another, each with a fixed length. */
+    public static final class ListSerializer
+            implements SimpleVersionedSerializer<List<ScriptedSplit>> {
+
+        @Override
+        public int getVersion() {
+            return 1;
+        }
+
+        @Override
+        public byte[] serialize(List<ScriptedSplit> splits) {
+            ByteBuffer buffer = ByteBuffer.allocate(12 * splits.size());
+            splits.forEach(split -> buffer.putInt(split.index).putLong(split.nextRow));
+            return buffer.array();
+        }
+
+        @Override
+        public List<ScriptedSplit> deserialize(int version, byte[] bytes) {
+            ByteBuffer buffer = ByteBuffer.wrap(bytes);
+            List<ScriptedSplit> splits = new ArrayList<>();
+            while (buffer.hasRemaining()) {
+                splits.add(new ScriptedSplit(buffer.getInt(), buffer.getLong()));
+            }
+            return splits;
         }
     }
 }

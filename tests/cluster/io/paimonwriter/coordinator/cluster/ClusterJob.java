@@ -1,0 +1,103 @@
+package io.paimonwriter.coordinator.cluster;
+
+import io.paimonwriter.coordinator.job.Await;
+
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.JobStatus;
+import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.rest.messages.EmptyRequestBody;
+import org.apache.flink.runtime.rest.messages.JobVertexDetailsHeaders;
+import org.apache.flink.runtime.rest.messages.JobVertexMessageParameters;
+import org.apache.flink.runtime.rest.messages.job.JobDetailsInfo;
+import org.apache.flink.runtime.rest.messages.job.SubtaskExecutionAttemptDetailsInfo;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/** A job on a {@link ProcessCluster}, as the job manager's REST endpoint shows it. */
+final class ClusterJob {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final long CALL_LIMIT_SECONDS = 10;
+
+    /** What the name of the vertex with the writers contains; other sinks have "Writer" alone. */
+    private static final String WRITER = "Writer : ";
+
+    private final ProcessCluster cluster;
+    private final JobID id;
+
+    ClusterJob(ProcessCluster cluster, JobID id) {
+        this.cluster = cluster;
+        this.id = id;
+    }
+
+    JobID id() {
+        return id;
+    }
+
+    JobStatus status() throws Exception {
+        return get(cluster.client().getJobStatus(id));
+    }
+
+    /** The state of each writer, by subtask. */
+    List<ExecutionState> writerStates() throws Exception {
+        return writers().stream()
+                .map(SubtaskExecutionAttemptDetailsInfo::getStatus)
+                .collect(Collectors.toList());
+    }
+
+    /** The attempt number of each writer, by subtask. */
+    List<Integer> writerAttempts() throws Exception {
+        return writers().stream()
+                .map(SubtaskExecutionAttemptDetailsInfo::getAttempt)
+                .collect(Collectors.toList());
+    }
+
+    /** The name of the task manager that each writer is on, by subtask. */
+    List<String> writerTaskManagers() throws Exception {
+        return writers().stream()
+                .map(SubtaskExecutionAttemptDetailsInfo::getTaskmanagerId)
+                .collect(Collectors.toList());
+    }
+
+    private List<SubtaskExecutionAttemptDetailsInfo> writers() throws Exception {
+        JobVertexMessageParameters parameters = new JobVertexMessageParameters();
+        parameters.jobPathParameter.resolve(id);
+        for (JobDetailsInfo.JobVertexDetailsInfo vertex :
+                get(cluster.client().getJobDetails(id)).getJobVertexInfos()) {
+            if (vertex.getName().contains(WRITER)) {
+                parameters.jobVertexIdPathParameter.resolve(vertex.getJobVertexID());
+            }
+        }
+        return get(cluster.client()
+                        .sendRequest(
+                                JobVertexDetailsHeaders.getInstance(),
+                                parameters,
+                                EmptyRequestBody.getInstance()))
+                .getSubtasks();
+    }
+
+    /** Returns once {@code condition} holds; meanwhile the job manager may be gone. */
+    void await(String what, ProcessCluster.Question condition) {
+        Await.until(what, LIMIT, () -> ProcessCluster.answers(condition), this::describe);
+    }
+
+    /** Returns once the job is FINISHED. */
+    void awaitFinished() throws Exception {
+        await("the job has ended", () -> status().isGloballyTerminalState());
+        if (status() != JobStatus.FINISHED) {
+            throw new AssertionError("The job is " + status());
+        }
+    }
+
+    private String describe() throws Exception {
+        return String.format("The job is %s, its writers are %s", status(), writerStates());
+    }
+
+    private static <T> T get(CompletableFuture<T> answer) throws Exception {
+        return answer.get(CALL_LIMIT_SECONDS, TimeUnit.SECONDS);
+    }
+}

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.connector.datagen.source.DataGeneratorSource;
@@ -113,6 +114,18 @@ class PaimonCoordinatedSinkBuilderTest {
         builder.forRow(rows(plans), ROW_TYPE).overwrite();
         String message = assertThrows(ValidationException.class, builder::build).getMessage();
         assertTrue(message.contains("overwrites"), message);
+    }
+
+    @Test
+    void automaticModeIsRefused() throws Exception {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        plans.createTable(APPEND + ", " + ON);
+        plans.environment.setRuntimeMode(RuntimeExecutionMode.AUTOMATIC);
+        PaimonCoordinatedSinkBuilder builder = new PaimonCoordinatedSinkBuilder(table(plans));
+        builder.forRow(rows(plans), ROW_TYPE);
+        String message = assertThrows(ValidationException.class, builder::build).getMessage();
+        assertTrue(message.contains("'execution.runtime-mode' is 'AUTOMATIC'"), message);
+        assertTrue(message.contains("'execution.runtime-mode' = 'BATCH' or"), message);
     }
 
     @Test

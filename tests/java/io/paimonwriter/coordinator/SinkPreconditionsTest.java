@@ -42,6 +42,9 @@ import java.util.concurrent.TimeUnit;
 /** What the coordinated sink cannot do is refused while the job is planned. */
 class SinkPreconditionsTest {
 
+    private static final String MODE = "execution.runtime-mode";
+    private static final String INTERVAL = "execution.checkpointing.interval";
+
     @TempDir Path warehouse;
 
     private static void assertContains(String message, String... parts) {
@@ -161,12 +164,53 @@ class SinkPreconditionsTest {
         assertContains(plans.refusal(), "set 'write-only' = 'true'", "dedicated compaction job");
     }
 
+    @Test
+    void s109ATableOfABatchJobNeedNotBeWriteOnly() {
+        SinkPlans plans = SinkPlans.of(warehouse, MODE, "BATCH");
+        plans.createTable("'bucket' = '-1', " + ON);
+        assertCoordinated(plans.plan("INSERT INTO t VALUES (1, 'a')"));
+    }
+
     @ParameterizedTest
-    @CsvSource({"precommit-compact"})
-    void tableOptionThatNeedsACommitterIsRefused(String key) {
-        SinkPlans plans = SinkPlans.of(warehouse);
+    @CsvSource({"true", "false"})
+    void s109AStreamingJobNeedsWriteOnlyWithOrWithoutCheckpoints(boolean checkpoints) {
+        SinkPlans plans = SinkPlans.of(warehouse, INTERVAL, checkpoints ? "1 s" : null);
+        plans.createTable("'bucket' = '-1', " + ON);
+        assertContains(SinkPlans.refusal(bounded(plans)), "set 'write-only' = 'true'");
+    }
+
+    @Test
+    void s70WithoutCheckpointsABoundedSourceIsAccepted() {
+        SinkPlans plans = SinkPlans.of(warehouse, INTERVAL, null);
+        plans.createTable(APPEND + ", " + ON);
+        assertCoordinated(plans.plan("INSERT INTO t VALUES (1, 'a')"));
+    }
+
+    @Test
+    void s70WithoutCheckpointsOneSourceWithoutAnEndIsEnoughForARefusal() {
+        SinkPlans plans = SinkPlans.of(warehouse, INTERVAL, null);
+        plans.createTable(APPEND + ", " + ON);
+        assertContains(
+                SinkPlans.refusal(
+                        () ->
+                                plans.plan(
+                                        "INSERT INTO t SELECT * FROM (VALUES (1, 'a')) UNION ALL"
+                                                + " SELECT id, word FROM "
+                                                + plans.numbers())),
+                "takes no checkpoints",
+                "numbers",
+                "'execution.checkpointing.interval'");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"precommit-compact, STREAMING", "precommit-compact, BATCH"})
+    void tableOptionThatNeedsACommitterIsRefused(String key, String mode) {
+        SinkPlans plans = SinkPlans.of(warehouse, MODE, mode);
         plans.createTable(APPEND + ", '" + key + "' = 'true', " + ON);
-        assertContains(plans.refusal(), "'" + key + "' is 'true'", "'" + key + "' = 'false'");
+        assertContains(
+                SinkPlans.refusal(bounded(plans)),
+                "'" + key + "' is 'true'",
+                "'" + key + "' = 'false'");
     }
 
     @ParameterizedTest
@@ -175,13 +219,23 @@ class SinkPreconditionsTest {
         "execution.checkpointing.checkpoints-after-tasks-finish, false, end of input",
         "execution.checkpointing.mode, AT_LEAST_ONCE, written twice",
         "execution.checkpointing.approximate-local-recovery, true, lose rows",
-        "execution.checkpointing.interval, , takes no checkpoints",
-        "execution.runtime-mode, BATCH, streaming jobs only",
     })
     void h22JobConfigurationIsRefused(String key, String value, String reason) {
         SinkPlans plans = SinkPlans.of(warehouse, key, value);
         plans.createTable(APPEND + ", " + ON);
         assertContains(SinkPlans.refusal(bounded(plans)), reason);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "execution.checkpointing.checkpoints-after-tasks-finish, false",
+        "execution.checkpointing.mode, AT_LEAST_ONCE",
+        "execution.checkpointing.approximate-local-recovery, true",
+    })
+    void h22WhatConcernsCheckpointsDoesNotConcernBatchJobs(String key, String value) {
+        SinkPlans plans = SinkPlans.of(warehouse, MODE, "BATCH", key, value);
+        plans.createTable(APPEND + ", " + ON);
+        assertCoordinated(plans.plan("INSERT INTO t VALUES (1, 'a')"));
     }
 
     private static Runnable bounded(SinkPlans plans) {

@@ -35,6 +35,7 @@ class TableCommitterTest {
     private final AtomicReference<Throwable> jobFailure = new AtomicReference<>();
 
     @TempDir private Path folder;
+    private CoordinatorSettings settings = builder().build();
     @Nullable private TableCommitter committer;
 
     @AfterEach
@@ -282,12 +283,45 @@ class TableCommitterTest {
         }
     }
 
-    private CoordinatorHost host() {
-        return new CoordinatorHost(settings(), committer, new PendingAnswers(), jobFailure::set);
+    @Test
+    void s78TheTagOfABatchJobIsMadeAfterItsCommitAndOnceHoweverOftenItIsTried() throws Exception {
+        settings = builder().checkpointingEnabled(false).batchTag(true).build();
+        LocalTable table = start(Map.of());
+        open(1, false);
+        next();
+        List<Committable> committables = table.write(Long.MAX_VALUE, 1);
+        for (int attempt = 1; attempt <= 2; attempt++) {
+            commit(1, attempt, Long.MAX_VALUE, committables);
+            assertEquals(CommitFailure.NONE, next().failure);
+            assertEquals(1, table.table.tagManager().tagCount());
+            assertEquals(1, table.rows());
+        }
     }
 
-    private static CoordinatorSettings settings() {
-        return CoordinatorSettings.builder(USER, "db.t", "Writer").build();
+    @Test
+    void s78ATagThatWasLostInACrashIsMadeWhenTheCommitIsFoundDone() throws Exception {
+        LocalTable table = start(Map.of());
+        open(1, false);
+        commit(1, 1, Long.MAX_VALUE, table.write(Long.MAX_VALUE, 1));
+        next();
+        next();
+        assertEquals(0, table.table.tagManager().tagCount());
+        assertTrue(committer.close(10_000));
+        settings = builder().checkpointingEnabled(false).batchTag(true).build();
+        start(table, table.committerFactory());
+
+        open(1, false);
+
+        assertEquals(Long.MAX_VALUE, next().value);
+        assertEquals(1, table.table.tagManager().tagCount());
+    }
+
+    private CoordinatorHost host() {
+        return new CoordinatorHost(settings, committer, new PendingAnswers(), jobFailure::set);
+    }
+
+    private static CoordinatorSettings.Builder builder() {
+        return CoordinatorSettings.builder(USER, "db.t", "Writer");
     }
 
     private LocalTable start(Map<String, String> options) throws Exception {
@@ -300,8 +334,8 @@ class TableCommitterTest {
             LocalTable table, Committer.Factory<Committable, ManifestCommittable> factory) {
         committer =
                 new TableCommitter(
-                        settings(),
-                        new UserCommitters(settings(), table.table, factory, null),
+                        settings,
+                        new UserCommitters(settings, table.table, factory, null),
                         getClass().getClassLoader(),
                         (epoch, commitId, failure, value, state, message) ->
                                 reports.add(

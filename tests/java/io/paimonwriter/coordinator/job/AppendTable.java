@@ -8,6 +8,7 @@ import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.reader.RecordReader;
@@ -54,6 +55,12 @@ public final class AppendTable {
      * Creates the table (id BIGINT, subtask INT, payload STRING), without primary key or bucket.
      */
     public static AppendTable create(Path directory, Map<String, String> options) throws Exception {
+        return create(directory, options, new String[0]);
+    }
+
+    /** The same, partitioned by these columns. */
+    static AppendTable create(Path directory, Map<String, String> options, String... partitionKeys)
+            throws Exception {
         AppendTable table = at(directory);
         Map<String, String> allOptions = new HashMap<>(options);
         allOptions.put("bucket", "-1");
@@ -63,6 +70,7 @@ public final class AppendTable {
                         .column("id", DataTypes.BIGINT())
                         .column("subtask", DataTypes.INT())
                         .column("payload", DataTypes.STRING())
+                        .partitionKeys(partitionKeys)
                         .options(allOptions);
         new SchemaManager(LocalFileIO.create(), table.path).createTable(schema.build());
         return table;
@@ -158,6 +166,42 @@ public final class AppendTable {
         return ids.size() + " " + what + (ids.isEmpty() ? "" : " (" + examples + " ...)");
     }
 
+    /** The rows of the newest snapshot as text, sorted. */
+    List<String> rows() throws Exception {
+        List<String> rows = new ArrayList<>();
+        forEachRow(
+                row ->
+                        rows.add(
+                                String.format(
+                                        "%d, %d, %s",
+                                        row.getLong(0), row.getInt(1), row.getString(2))));
+        Collections.sort(rows);
+        return rows;
+    }
+
+    /** The data files of the newest snapshot. */
+    List<DataFileMeta> files() throws Exception {
+        return open().store().newScan().plan().files().stream()
+                .map(ManifestEntry::file)
+                .collect(Collectors.toList());
+    }
+
+    /** The tags of the table, each with the snapshot that it keeps. */
+    Map<String, Long> tags() throws Exception {
+        Map<String, Long> tags = new TreeMap<>();
+        for (String name : open().tagManager().allTagNames()) {
+            tags.put(name, open().tagManager().getOrThrow(name).id());
+        }
+        return tags;
+    }
+
+    /** Deletes all tags. */
+    void deleteTags() throws Exception {
+        for (String name : tags().keySet()) {
+            open().deleteTag(name);
+        }
+    }
+
     /** Deletes a data file. */
     void deleteFile(String name) throws Exception {
         Files.delete(Path.of(path.toUri()).resolve("bucket-0").resolve(name));
@@ -165,11 +209,17 @@ public final class AppendTable {
 
     /** Commits rows with these ids, as another program would that writes the same table. */
     void append(long... ids) throws Exception {
+        appendTo(-1, ids);
+    }
+
+    /** The same, with this value in the column subtask. */
+    void appendTo(int subtask, long... ids) throws Exception {
         BatchWriteBuilder builder = open().newBatchWriteBuilder();
         try (BatchTableWrite write = builder.newWrite();
                 BatchTableCommit commit = builder.newCommit()) {
             for (long id : ids) {
-                write.write(GenericRow.of(id, -1, BinaryString.fromString("payload of " + id)));
+                write.write(
+                        GenericRow.of(id, subtask, BinaryString.fromString("payload of " + id)));
             }
             commit.commit(write.prepareCommit());
         }

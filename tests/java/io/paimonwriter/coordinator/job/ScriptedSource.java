@@ -22,16 +22,21 @@ final class ScriptedSource implements Source<RowData, ScriptedSplit, List<Script
 
     private final String scriptKey;
     private final int splitCount;
+    private final boolean bounded;
 
     ScriptedSource(SourceScript script) {
         scriptKey = script.key();
         splitCount = script.splitCount();
+        bounded = script.isBounded();
     }
 
-    /** The source may be ended by its script, but as far as Flink knows it goes on for ever. */
+    /**
+     * The source may always be ended by its script, but unless that says so Flink believes that it
+     * goes on for ever.
+     */
     @Override
     public Boundedness getBoundedness() {
-        return Boundedness.CONTINUOUS_UNBOUNDED;
+        return bounded ? Boundedness.BOUNDED : Boundedness.CONTINUOUS_UNBOUNDED;
     }
 
     @Override

@@ -29,6 +29,7 @@ final class SourceScript {
     private final SplitScript[] splits;
     private final AtomicBoolean jobFailure = new AtomicBoolean();
     private volatile long rowsPerSecond = Long.MAX_VALUE;
+    private boolean bounded;
 
     private SourceScript(int splitCount) {
         splits = new SplitScript[splitCount];
@@ -83,6 +84,16 @@ final class SourceScript {
             end(split);
         }
         return this;
+    }
+
+    /** Flink is told that the source will end, as batch jobs demand. */
+    SourceScript bounded() {
+        bounded = true;
+        return this;
+    }
+
+    boolean isBounded() {
+        return bounded;
     }
 
     /** Limits the rows per second of each reader. */

@@ -3,6 +3,7 @@ package io.paimonwriter.coordinator.job;
 import io.paimonwriter.coordinator.PaimonCoordinatedSinkBuilder;
 
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.PipelineOptions;
 import org.apache.flink.streaming.api.datastream.DataStream;
@@ -21,6 +22,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** The job of most tests: a scripted source, chained with the writers of one append table. */
 final class WriteJob {
@@ -40,6 +42,8 @@ final class WriteJob {
     private String restorePath;
     private int parallelism;
     private boolean coordinated = true;
+    private boolean checkpoints = true;
+    private Consumer<FlinkSinkBuilder> sinkOptions = builder -> {};
     private LossyLink link;
     private URL userJar;
 
@@ -67,6 +71,22 @@ final class WriteJob {
 
     WriteJob checkpointEvery(Duration interval) {
         checkpointInterval = interval;
+        return this;
+    }
+
+    WriteJob withoutCheckpoints() {
+        checkpoints = false;
+        return this;
+    }
+
+    /** A batch job. Its script must be bounded. */
+    WriteJob batch() {
+        return flinkOption("execution.runtime-mode", "BATCH");
+    }
+
+    /** What else to call on the builder of the sink, once it has its input. */
+    WriteJob sink(Consumer<FlinkSinkBuilder> calls) {
+        sinkOptions = calls;
         return this;
     }
 
@@ -120,6 +140,9 @@ final class WriteJob {
     StreamExecutionEnvironment environment(TestCluster cluster) throws Exception {
         Configuration configuration = cluster.jobConfiguration(parallelism, checkpointInterval);
         configuration.addAll(Configuration.fromMap(flinkOptions));
+        if (!checkpoints) {
+            configuration.removeConfig(CheckpointingOptions.CHECKPOINTING_INTERVAL);
+        }
         if (checkpointDirectory != null) {
             TestCluster.retainCheckpoints(configuration, checkpointDirectory);
         }
@@ -134,7 +157,9 @@ final class WriteJob {
 
     /** Puts the table's writers behind these rows. */
     void write(DataStream<RowData> rows) {
-        sinkBuilder().forRowData(rows).build();
+        FlinkSinkBuilder builder = sinkBuilder().forRowData(rows);
+        sinkOptions.accept(builder);
+        builder.build();
     }
 
     private FlinkSinkBuilder sinkBuilder() {

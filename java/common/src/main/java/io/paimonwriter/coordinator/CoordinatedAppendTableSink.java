@@ -12,6 +12,7 @@ import org.apache.flink.streaming.api.transformations.OneInputTransformation;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.flink.sink.Committable;
 import org.apache.paimon.flink.sink.StoreSinkWrite;
+import org.apache.paimon.flink.utils.ParallelismUtils;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.table.FileStoreTable;
 
@@ -74,9 +75,10 @@ public final class CoordinatedAppendTableSink extends PairAppendTableSink {
 
     @Override
     public DataStreamSink<?> doCommit(DataStream<Committable> written, String commitUser) {
-        return written.sinkTo(discardingSink())
-                .name("end")
-                .setParallelism(written.getParallelism());
+        DataStreamSink<Committable> end = written.sinkTo(discardingSink()).name("end");
+        // Not setParallelism: it would take the choice from the adaptive batch scheduler (s75).
+        ParallelismUtils.forwardParallelism(end.getTransformation(), written);
+        return end;
     }
 
     private String writerName() {

@@ -5,6 +5,9 @@ import static org.apache.paimon.options.ConfigOptions.key;
 
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.paimon.CoreOptions;
+import org.apache.paimon.CoreOptions.TagCreationMode;
+import org.apache.paimon.flink.sink.FlinkSink;
 import org.apache.paimon.options.ConfigOption;
 import org.apache.paimon.options.MemorySize;
 import org.apache.paimon.options.Options;
@@ -163,11 +166,23 @@ public final class CoordinatorOptions {
                 .commitRetries(read(COMMIT_RETRIES, "an integer of at least 0", n -> n >= 0))
                 .commitRetryInitialBackoff(initialBackoff)
                 .commitRetryMaxBackoff(readMaxBackoff(initialBackoff))
-                .checkpointingEnabled(environment.getCheckpointConfig().isCheckpointingEnabled())
+                .checkpointingEnabled(takesCheckpoints(environment))
+                .batchTag(createsBatchTag(environment))
                 .checkpointHold(checkpointHold(environment))
                 .requestHold(requestHold(environment.getConfiguration()))
                 .endInputWatermark(tableOptions.get(END_INPUT_WATERMARK))
                 .build();
+    }
+
+    /** In batch mode Flink takes none, whatever their options say. */
+    private static boolean takesCheckpoints(StreamExecutionEnvironment environment) {
+        return FlinkSink.isStreaming(environment)
+                && environment.getCheckpointConfig().isCheckpointingEnabled();
+    }
+
+    private boolean createsBatchTag(StreamExecutionEnvironment environment) {
+        return !FlinkSink.isStreaming(environment)
+                && new CoreOptions(tableOptions).tagCreationMode() == TagCreationMode.BATCH;
     }
 
     /** A mistyped key would otherwise leave its option at the default without a word. */

@@ -33,6 +33,7 @@ public final class CoordinatorSettings implements Serializable {
     private final long commitRetryInitialBackoffMillis;
     private final long commitRetryMaxBackoffMillis;
     private final boolean checkpointingEnabled;
+    private final boolean batchTag;
     @Nullable private final Long endInputWatermark;
     private final int chunkSizeBytes;
     private final long confirmTimeoutMillis;
@@ -49,6 +50,7 @@ public final class CoordinatorSettings implements Serializable {
         this.commitRetryInitialBackoffMillis = builder.commitRetryInitialBackoff.toMillis();
         this.commitRetryMaxBackoffMillis = builder.commitRetryMaxBackoff.toMillis();
         this.checkpointingEnabled = builder.checkpointingEnabled;
+        this.batchTag = builder.batchTag;
         this.endInputWatermark = builder.endInputWatermark;
         this.chunkSizeBytes = builder.chunkSizeBytes;
         this.confirmTimeoutMillis = builder.confirmTimeout.toMillis();
@@ -83,6 +85,11 @@ public final class CoordinatorSettings implements Serializable {
     /** Whether the job takes checkpoints. */
     public boolean checkpointingEnabled() {
         return checkpointingEnabled;
+    }
+
+    /** Whether the snapshot of a batch job gets a tag. */
+    public boolean batchTag() {
+        return batchTag;
     }
 
     /** Most body bytes that one event carries; a larger body goes in several events. */
@@ -143,6 +150,7 @@ public final class CoordinatorSettings implements Serializable {
         private Duration commitRetryInitialBackoff = Duration.ofSeconds(1);
         private Duration commitRetryMaxBackoff = Duration.ofSeconds(30);
         private boolean checkpointingEnabled = true;
+        private boolean batchTag;
         @Nullable private Long endInputWatermark;
         private int chunkSizeBytes = 2 * 1024 * 1024;
         private Duration confirmTimeout = Duration.ofMinutes(1);
@@ -204,6 +212,12 @@ public final class CoordinatorSettings implements Serializable {
         /** Whether the job takes checkpoints. */
         public Builder checkpointingEnabled(boolean checkpointingEnabled) {
             this.checkpointingEnabled = checkpointingEnabled;
+            return this;
+        }
+
+        /** Whether the snapshot of a batch job gets a tag. */
+        public Builder batchTag(boolean batchTag) {
+            this.batchTag = batchTag;
             return this;
         }
 

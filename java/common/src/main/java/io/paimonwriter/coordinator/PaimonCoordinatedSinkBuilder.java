@@ -12,6 +12,7 @@ import org.apache.flink.table.types.DataType;
 import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.types.Row;
 import org.apache.paimon.data.InternalRow;
+import org.apache.paimon.flink.sorter.TableSortInfo;
 import org.apache.paimon.flink.utils.ParallelismUtils;
 import org.apache.paimon.table.Table;
 
@@ -31,6 +32,7 @@ public class PaimonCoordinatedSinkBuilder extends PairSinkBuilder {
 
     @Nullable private DataStream<RowData> input;
     @Nullable private Integer parallelism;
+    @Nullable private TableSortInfo sortInfo;
 
     /**
      * @throws UnsupportedOperationException if the table has no snapshots, as Paimon's builder does
@@ -75,11 +77,22 @@ public class PaimonCoordinatedSinkBuilder extends PairSinkBuilder {
         return this;
     }
 
+    @Override
+    public PaimonCoordinatedSinkBuilder clusteringIfPossible(
+            String columns, String strategy, boolean sortInCluster, int sampleFactor) {
+        // Paimon's method decides, and refuses what is wrong; only the outcome is out of reach.
+        super.clusteringIfPossible(columns, strategy, sortInCluster, sampleFactor);
+        if (coordinated && clusters(input, columns)) {
+            this.sortInfo = sortInfo(input, columns, strategy, sortInCluster, sampleFactor);
+        }
+        return this;
+    }
+
     /**
      * {@inheritDoc}
      *
-     * <p>Clustering and the limits on adaptive parallelism concern batch jobs only, and batch jobs
-     * do not pass the preconditions of the coordinated sink.
+     * <p>Of the steps of Paimon's own method the one that limits adaptive parallelism is not
+     * needed: it concerns tables with dynamic buckets alone.
      *
      * @throws org.apache.flink.table.api.ValidationException if the coordinated sink is asked for
      *     and cannot write this table in this job
@@ -93,8 +106,9 @@ public class PaimonCoordinatedSinkBuilder extends PairSinkBuilder {
             throw new IllegalStateException("forRow or forRowData must be called before build");
         }
         StreamExecutionEnvironment environment = input.getExecutionEnvironment();
-        SinkPreconditions.check(table, overwritePartition, environment);
-        DataStream<InternalRow> rows = shuffledByPartition(internalRows(input), parallelism);
+        SinkPreconditions.check(table, overwritePartition, input);
+        DataStream<RowData> sorted = sortInfo == null ? input : sorted(input, sortInfo);
+        DataStream<InternalRow> rows = shuffledByPartition(internalRows(sorted), parallelism);
         return new CoordinatedAppendTableSink(table, overwritePartition, parallelism, environment)
                 .sinkFrom(rows);
     }

@@ -8,12 +8,17 @@ import static org.apache.paimon.flink.FlinkConnectorOptions.SINK_COMMITTER_MEMOR
 import static org.apache.paimon.flink.FlinkConnectorOptions.SINK_COMMITTER_OPERATOR_CHAINING;
 
 import org.apache.flink.api.common.RuntimeExecutionMode;
+import org.apache.flink.api.connector.source.Boundedness;
+import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.ExecutionOptions;
 import org.apache.flink.core.execution.CheckpointingMode;
+import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.CheckpointConfig;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.transformations.WithBoundedness;
 import org.apache.flink.table.api.ValidationException;
+import org.apache.paimon.flink.sink.FlinkSink;
 import org.apache.paimon.options.ConfigOption;
 import org.apache.paimon.options.ConfigOptions;
 import org.apache.paimon.options.Options;
@@ -47,17 +52,20 @@ final class SinkPreconditions {
      * Checks everything that planning can know.
      *
      * @param overwritePartition what INSERT OVERWRITE replaces, null for INSERT INTO
+     * @param input the rows that the job writes into the table
      * @throws ValidationException if the coordinated sink cannot write this table in this job
      */
     static void check(
             FileStoreTable table,
             @Nullable Map<String, String> overwritePartition,
-            StreamExecutionEnvironment environment) {
+            DataStream<?> input) {
         String tableName = table.fullName();
         checkTable(tableName, table);
-        checkMode(tableName, overwritePartition, environment);
+        checkMode(tableName, input.getExecutionEnvironment());
         checkNothingAfterWriter(tableName, table);
-        checkCheckpoints(tableName, environment);
+        if (FlinkSink.isStreaming(input)) {
+            checkStreaming(tableName, table, overwritePartition, input);
+        }
         checkNativeLibrary(tableName);
         warnOfCommitterOptions(tableName, table);
     }
@@ -87,22 +95,18 @@ final class SinkPreconditions {
                 "Only one coordinator may commit; set one of the two to 'false'");
     }
 
-    private static void checkMode(
-            String tableName,
-            @Nullable Map<String, String> overwritePartition,
-            StreamExecutionEnvironment environment) {
+    /** Flink would choose only after planning, when writer and committer are already made. */
+    private static void checkMode(String tableName, StreamExecutionEnvironment environment) {
         RuntimeExecutionMode mode =
                 environment.getConfiguration().get(ExecutionOptions.RUNTIME_MODE);
+        String key = ExecutionOptions.RUNTIME_MODE.key();
         check(
-                mode == RuntimeExecutionMode.STREAMING,
+                mode != RuntimeExecutionMode.AUTOMATIC,
                 tableName,
-                String.format("'%s' is '%s'", ExecutionOptions.RUNTIME_MODE.key(), mode),
-                "This release supports streaming jobs only; for this job " + withoutCoordinator());
-        check(
-                overwritePartition == null,
-                tableName,
-                "the job overwrites in streaming mode",
-                "Each checkpoint would replace what the one before it wrote; use INSERT INTO");
+                String.format("'%s' is '%s'", key, mode),
+                String.format(
+                        "Planning must know the mode; set '%s' = '%s' or '%s'",
+                        key, RuntimeExecutionMode.BATCH, RuntimeExecutionMode.STREAMING));
     }
 
     /**
@@ -111,14 +115,6 @@ final class SinkPreconditions {
      */
     private static void checkNothingAfterWriter(String tableName, FileStoreTable table) {
         Options options = Options.fromMap(table.options());
-        check(
-                table.coreOptions().writeOnly(),
-                tableName,
-                String.format("'%s' is not 'true'", WRITE_ONLY.key()),
-                String.format(
-                        "Compaction inside the job would join the failover regions of all writers;"
-                                + " set '%s' = 'true' and run a dedicated compaction job",
-                        WRITE_ONLY.key()));
         check(
                 !options.get(PRECOMMIT_COMPACT),
                 tableName,
@@ -129,15 +125,61 @@ final class SinkPreconditions {
                         PRECOMMIT_COMPACT.key()));
     }
 
+    private static void checkStreaming(
+            String tableName,
+            FileStoreTable table,
+            @Nullable Map<String, String> overwritePartition,
+            DataStream<?> input) {
+        check(
+                overwritePartition == null,
+                tableName,
+                "the job overwrites in streaming mode",
+                String.format(
+                        "Each checkpoint would replace what the one before it wrote; use INSERT"
+                                + " INTO, or set '%s' = '%s'",
+                        ExecutionOptions.RUNTIME_MODE.key(), RuntimeExecutionMode.BATCH));
+        // Paimon's batch jobs do not compact.
+        check(
+                table.coreOptions().writeOnly(),
+                tableName,
+                String.format("'%s' is not 'true'", WRITE_ONLY.key()),
+                String.format(
+                        "Compaction inside the job would join the failover regions of all writers;"
+                                + " set '%s' = 'true' and run a dedicated compaction job",
+                        WRITE_ONLY.key()));
+        StreamExecutionEnvironment environment = input.getExecutionEnvironment();
+        check(
+                !environment.getCheckpointConfig().isApproximateLocalRecoveryEnabled(),
+                tableName,
+                "approximate local recovery is on",
+                "It may lose rows on their way to the writers; set"
+                        + " 'execution.state-recovery.approximate-local-recovery' = 'false'");
+        if (environment.getCheckpointConfig().isCheckpointingEnabled()) {
+            checkCheckpoints(tableName, environment);
+        } else {
+            checkBounded(tableName, input);
+        }
+    }
+
+    /** Without checkpoints the only commit is that of the end of input, so there must be one. */
+    private static void checkBounded(String tableName, DataStream<?> input) {
+        for (Transformation<?> step : input.getTransformation().getTransitivePredecessors()) {
+            check(
+                    !(step instanceof WithBoundedness)
+                            || ((WithBoundedness) step).getBoundedness() == Boundedness.BOUNDED
+                            || PairSinkBuilder.readsInputFormat(step),
+                    tableName,
+                    String.format(
+                            "the job takes no checkpoints and its source '%s' has no end",
+                            step.getName()),
+                    String.format(
+                            "Nothing would ever be committed; set '%s', or use a bounded source",
+                            CheckpointingOptions.CHECKPOINTING_INTERVAL.key()));
+        }
+    }
+
     private static void checkCheckpoints(String tableName, StreamExecutionEnvironment environment) {
         CheckpointConfig config = environment.getCheckpointConfig();
-        check(
-                config.isCheckpointingEnabled(),
-                tableName,
-                "the job takes no checkpoints",
-                String.format(
-                        "The commits follow the checkpoints; set '%s'",
-                        CheckpointingOptions.CHECKPOINTING_INTERVAL.key()));
         CheckpointingMode mode = config.getCheckpointingConsistencyMode();
         check(
                 mode == CheckpointingMode.EXACTLY_ONCE,
@@ -160,12 +202,6 @@ final class SinkPreconditions {
                         "What is written at the end of input would never be committed; set '%s' ="
                                 + " 'true'",
                         afterFinish));
-        check(
-                !config.isApproximateLocalRecoveryEnabled(),
-                tableName,
-                "approximate local recovery is on",
-                "It may lose rows on their way to the writers; set"
-                        + " 'execution.state-recovery.approximate-local-recovery' = 'false'");
     }
 
     /** On the client, where the message is read, rather than first in the JobManager. */

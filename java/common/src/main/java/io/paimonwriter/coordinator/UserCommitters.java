@@ -6,6 +6,7 @@ import org.apache.paimon.flink.sink.Committable;
 import org.apache.paimon.flink.sink.Committer;
 import org.apache.paimon.manifest.ManifestCommittable;
 import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.tag.TagBatchCreation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -68,6 +69,10 @@ final class UserCommitters {
             Optional<Snapshot> latest = table.snapshotManager().latestSnapshotOfUser(commitUser);
             current = open(commitUser, restored, state);
             current.lastSnapshotId = latest.map(Snapshot::id).orElse(CommitOutcome.NO_SNAPSHOT);
+            if (latest.isPresent() && isLast(latest.get().commitIdentifier())) {
+                // No commit will follow, and the one before may have been lost before its tag.
+                createBatchTag();
+            }
             return CommitOutcome.success(
                     latest.map(Snapshot::commitIdentifier).orElse(CommitOutcome.NO_COMMIT), state);
         }
@@ -113,27 +118,46 @@ final class UserCommitters {
             return null;
         }
         OpenCommitter open = committerOf(order.commitUser);
-        if (order.committables.isEmpty()
-                && !(order.completed && open.committer.forceCreatingSnapshot())) {
-            return CommitOutcome.success(open.lastSnapshotId, open.state);
-        }
-        try (CommitLocks.Held ignored = acquireLock(order.commitUser)) {
-            if (obsolete.getAsBoolean()) {
-                return null;
+        boolean makesSnapshot =
+                !order.committables.isEmpty()
+                        || (order.completed && open.committer.forceCreatingSnapshot());
+        if (makesSnapshot) {
+            try (CommitLocks.Held ignored = acquireLock(order.commitUser)) {
+                if (obsolete.getAsBoolean()) {
+                    return null;
+                }
+                open.committer.filterAndCommit(
+                        order.identifier, order.watermark, order.committables, recovering);
             }
-            open.committer.filterAndCommit(
-                    order.identifier, order.watermark, order.committables, recovering);
+            if (order.savepoint) {
+                savepointTags.create(order.commitUser, order.identifier);
+            }
+            open.state = open.committer.snapshotState();
+            open.lastSnapshotId =
+                    table.snapshotManager()
+                            .latestSnapshotOfUser(order.commitUser)
+                            .map(Snapshot::id)
+                            .orElse(CommitOutcome.NO_SNAPSHOT);
         }
-        if (order.savepoint) {
-            savepointTags.create(order.commitUser, order.identifier);
+        if (isLast(order.identifier)) {
+            createBatchTag();
         }
-        open.state = open.committer.snapshotState();
-        open.lastSnapshotId =
-                table.snapshotManager()
-                        .latestSnapshotOfUser(order.commitUser)
-                        .map(Snapshot::id)
-                        .orElse(CommitOutcome.NO_SNAPSHOT);
         return CommitOutcome.success(open.lastSnapshotId, open.state);
+    }
+
+    private static boolean isLast(long identifier) {
+        return identifier == WriterEntry.END_OF_INPUT;
+    }
+
+    /**
+     * Paimon tags the newest snapshot when a batch job ends, also one that wrote nothing, and takes
+     * an earlier tag of the same name away. So it may be done again after a crash or a failure, and
+     * there is one tag (s78).
+     */
+    private void createBatchTag() {
+        if (settings.batchTag()) {
+            new TagBatchCreation(table).createTag();
+        }
     }
 
     /** A tag too many does no harm to the table, so a failure is no reason to fail the job. */

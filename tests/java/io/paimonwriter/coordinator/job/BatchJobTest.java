@@ -20,6 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -292,6 +294,36 @@ class BatchJobTest extends JobTest {
         assertEquals(2, table.snapshots().size());
         assertEquals(List.of(2L), List.copyOf(table.tags().values()), "made up for, as Paimon's");
         assertEquals(Set.of(), table.unreferencedFiles());
+    }
+
+    /** The first run may have been lost between the snapshot and the marks of its partitions. */
+    @ParameterizedTest(name = "overwrite: {0}")
+    @ValueSource(booleans = {false, true})
+    void s74s77WhatFollowsACommitIsMadeUpForWhenItIsFoundDone(boolean overwrite) throws Exception {
+        SourceScript script = SourceScript.create(2).bounded().allow(1, 100).endAll();
+        Path path = directory.resolve("table");
+        AppendTable table = AppendTable.create(path, Map.of(), "subtask");
+        table.appendTo(1, 77_000_000L);
+        WriteJob writeJob =
+                new WriteJob(script, table)
+                        .batch()
+                        .tableOption("partition.end-input-to-done", "true")
+                        .tableOption("partition.mark-done-action", "success-file");
+        if (overwrite) {
+            writeJob.sink(FlinkSinkBuilder::overwrite);
+        }
+        StreamExecutionEnvironment environment = writeJob.environment(cluster);
+        writeJob.write(WriteJob.rows(environment, script));
+        StreamGraph graph = environment.getStreamGraph();
+        Path done = path.resolve("subtask=1").resolve("_SUCCESS");
+        for (int run = 0; run < 2; run++) {
+            try (RunningJob job = runAgain(environment, graph)) {
+                job.awaitFinished();
+            }
+            Files.delete(done);
+            assertEquals(2, table.snapshots().size());
+            assertEquals(overwrite ? 100 : 101, table.rows().size());
+        }
     }
 
     private static RunningJob runAgain(StreamExecutionEnvironment environment, StreamGraph graph)

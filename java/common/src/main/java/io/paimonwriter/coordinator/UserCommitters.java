@@ -69,8 +69,11 @@ final class UserCommitters {
             Optional<Snapshot> latest = table.snapshotManager().latestSnapshotOfUser(commitUser);
             current = open(commitUser, restored, state);
             current.lastSnapshotId = latest.map(Snapshot::id).orElse(CommitOutcome.NO_SNAPSHOT);
-            if (latest.isPresent() && isLast(latest.get().commitIdentifier())) {
-                // No commit will follow, and the one before may have been lost before its tag.
+            if (!settings.checkpointingEnabled()
+                    && latest.isPresent()
+                    && isLast(latest.get().commitIdentifier())) {
+                // No commit will follow, and the run that made this one may have ended right after.
+                current.committer.repeat(latest.get());
                 createBatchTag();
             }
             return CommitOutcome.success(

@@ -25,7 +25,7 @@ import java.util.stream.Collectors;
  * What Paimon does in batch jobs alone: each test runs the same job with Paimon's committer and
  * with the coordinator, on two tables, and compares what is in them afterwards.
  */
-class BatchOverwriteJobTest extends JobTest {
+class BatchComparisonJobTest extends JobTest {
 
     /** One of the two tables, and the job that writes it. */
     private final class Side {
@@ -218,7 +218,7 @@ class BatchOverwriteJobTest extends JobTest {
     }
 
     private static void assertRangesOfPayloads(List<DataFileMeta> files) {
-        files.sort(Comparator.comparing(BatchOverwriteJobTest::least));
+        files.sort(Comparator.comparing(BatchComparisonJobTest::least));
         for (int i = 1; i < files.size(); i++) {
             String before = greatest(files.get(i - 1));
             String after = least(files.get(i));

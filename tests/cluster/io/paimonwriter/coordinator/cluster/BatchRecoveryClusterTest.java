@@ -13,11 +13,14 @@ import org.apache.flink.runtime.jobmaster.event.FileSystemJobEventStore;
 import org.apache.flink.runtime.jobmaster.event.JobEvent;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
+import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.fs.local.LocalFileIO;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** A batch job whose job manager is killed and replaced. */
 class BatchRecoveryClusterTest extends ClusterTest {
@@ -50,12 +53,12 @@ class BatchRecoveryClusterTest extends ClusterTest {
     @Test
     void s73FinishedWritersAreNotRunAgain() throws Exception {
         ProcessCluster cluster = startCluster(1, 5, RECOVERY);
-        ClusterJob job = submit(cluster);
+        ClusterJob job = submit(cluster, LocalFileIO.create());
         killJobManagerBetweenEnds(cluster, job);
-
         job.await(
                 "the unfinished writers run again",
                 () -> source.starts().equals(List.of(1, 1, 2, 2)));
+        killJobManagerAfterFinalCommit(cluster, job);
         end(job);
 
         assertWrittenOnce();
@@ -64,45 +67,51 @@ class BatchRecoveryClusterTest extends ClusterTest {
     }
 
     @Test
-    void s74WithoutRecoveryEverythingIsComputedAgain() throws Exception {
+    void s74h19WithoutRecoveryEverythingIsComputedAgainAndCommittedOnce() throws Exception {
         ProcessCluster cluster = startCluster(1, 5, Map.of());
-        ClusterJob job = submit(cluster);
+        ClusterJob job = submit(cluster, LocalFileIO.create());
         killJobManagerBetweenEnds(cluster, job);
-
         job.await("all writers run again", () -> source.starts().equals(List.of(2, 2, 2, 2)));
+        killJobManagerAfterFinalCommit(cluster, job);
         end(job);
 
         assertWrittenOnce();
-        assertEquals(List.of(0, 0, 0, 0), job.writerAttempts());
+        assertEquals(List.of(3, 3, 3, 3), source.starts());
     }
 
+    /**
+     * The writers whose end is not recorded run again and write other files; those of their first
+     * run are in the table.
+     */
     @Test
-    void s73AFinalCommitIsKnownAfterTheLossOfTheJobManager() throws Exception {
+    void s73WritersThatWaitedForTheFinalCommitRunAgainForNothing() throws Exception {
         ProcessCluster cluster = startCluster(1, 5, RECOVERY);
-        ClusterJob job = submit(cluster);
-        killJobManagerAfterFinalCommit(cluster, job);
+        HeldCommits commits = new HeldCommits(source.gates);
+        ClusterJob job = submit(cluster, commits);
+        source.open(0);
+        source.open(1);
+        awaitHalfFinished(job);
+        source.openAll();
+        job.await("the final commit has begun", commits::isHolding);
+        // So that no writer hears of the commit.
+        JavaProcess writers = cluster.taskManager("task-manager-1");
+        writers.freeze();
+        commits.release();
+        job.await("all rows are in the table", () -> table.identifiers().equals(ONE_FINAL_COMMIT));
+        replaceJobManager(cluster, job, 2);
+        writers.thaw();
         end(job);
 
         assertWrittenOnce();
-        assertEquals(List.of(1, 1, 1, 1), source.starts());
+        assertEquals(List.of(1, 1, 2, 2), source.starts());
+        assertEquals(Set.of(), table.unreferencedFiles());
     }
 
-    @Test
-    void s74h19RecomputedRowsOfAFinalCommitAreNotCommittedAgain() throws Exception {
-        ProcessCluster cluster = startCluster(1, 5, Map.of());
-        ClusterJob job = submit(cluster);
-        killJobManagerAfterFinalCommit(cluster, job);
-        end(job);
-
-        assertWrittenOnce();
-        assertEquals(List.of(2, 2, 2, 2), source.starts());
-    }
-
-    private ClusterJob submit(ProcessCluster cluster) throws Exception {
+    private ClusterJob submit(ProcessCluster cluster, FileIO fileIO) throws Exception {
         StreamExecutionEnvironment environment =
                 new StreamExecutionEnvironment(cluster.configuration());
         environment.setRuntimeMode(RuntimeExecutionMode.BATCH);
-        write(source, table, environment);
+        write(source, table, fileIO, environment);
         other.rows(environment).sinkTo(new DiscardingSink<>()).setParallelism(1);
         return cluster.submit(environment);
     }
@@ -112,10 +121,14 @@ class BatchRecoveryClusterTest extends ClusterTest {
             throws Exception {
         source.open(0);
         source.open(1);
+        awaitHalfFinished(job);
+        replaceJobManager(cluster, job, 2);
+    }
+
+    private static void awaitHalfFinished(ClusterJob job) {
         job.await(
                 "two writers are FINISHED and two run",
                 () -> job.writerStates().equals(List.of(FINISHED, FINISHED, RUNNING, RUNNING)));
-        replaceJobManager(cluster, job, 2);
     }
 
     /** The job manager dies when all is in the table and only another task of the job runs. */

@@ -5,7 +5,7 @@ import io.paimonwriter.coordinator.job.AppendTable;
 
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.FileUtils;
-import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.fs.FileIO;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
@@ -62,9 +62,12 @@ abstract class ClusterTest {
 
     /** Puts one writer of the table behind each split of the source. */
     static void write(
-            GatedSource source, AppendTable table, StreamExecutionEnvironment environment) {
+            GatedSource source,
+            AppendTable table,
+            FileIO fileIO,
+            StreamExecutionEnvironment environment) {
         Map<String, String> enabled = Map.of("sink.committer-coordinator-operator.enabled", "true");
-        new PaimonCoordinatedSinkBuilder(table.open(LocalFileIO.create()).copy(enabled))
+        new PaimonCoordinatedSinkBuilder(table.open(fileIO).copy(enabled))
                 .forRowData(source.rows(environment))
                 .parallelism(source.splitCount)
                 .build();

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.paimonwriter.coordinator.job.AppendTable;
 
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.paimon.fs.local.LocalFileIO;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -59,7 +60,7 @@ class TaskManagerLossClusterTest extends ClusterTest {
     private ClusterJob submit() throws Exception {
         StreamExecutionEnvironment environment =
                 new StreamExecutionEnvironment(cluster.configuration());
-        write(source, table, environment);
+        write(source, table, LocalFileIO.create(), environment);
         ClusterJob job = cluster.submit(environment);
         job.await("a checkpoint is in the table", () -> !table.identifiers().isEmpty());
         return job;

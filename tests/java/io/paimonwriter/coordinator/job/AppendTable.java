@@ -244,7 +244,7 @@ public final class AppendTable {
     }
 
     /** The data files on disk that no snapshot knows: left behind by failed attempts. */
-    Set<String> unreferencedFiles() throws Exception {
+    public Set<String> unreferencedFiles() throws Exception {
         Set<String> files = new TreeSet<>();
         Path bucket = Path.of(path.toUri()).resolve("bucket-0");
         if (!bucket.toFile().exists()) {

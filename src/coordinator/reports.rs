@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::wire::{self, END_OF_INPUT, Entry, WriterMessage};
+use crate::wire::{self, END_OF_INPUT, Entry, Incarnation, WriterMessage};
 
 use super::Coordinator;
 use super::ledger::Slot;
@@ -83,14 +83,13 @@ impl Coordinator {
     /// A live entry of the current attempt.
     fn entry_reported(&mut self, index: usize, slot: Slot) -> Result<()> {
         let Entry { checkpoint_id, incarnation, ended_after, .. } = slot.entry;
+        let superfluous = checkpoint_id == END_OF_INPUT && self.is_superfluous(index, incarnation);
         let writer = &mut self.writers[index];
+        if superfluous {
+            writer.dismissed = slot.delivery;
+            return Ok(());
+        }
         if checkpoint_id == END_OF_INPUT {
-            let other = |ended: Ended| ended.incarnation != incarnation;
-            if !self.settings.checkpointing_enabled && writer.ended.is_some_and(other) {
-                // Another attempt that runs at the same time was first, and its report is all there is.
-                writer.dismissed = slot.delivery;
-                return Ok(());
-            }
             writer.ended = Some(Ended { after: ended_after, incarnation });
             if self.end_of_input_is_fixed(incarnation) {
                 return Ok(());
@@ -118,8 +117,17 @@ impl Coordinator {
         Ok(())
     }
 
+    /// Without checkpoints whoever reports an end has written all rows of its subtask, so one such report is enough: the
+    /// one that the final commit holds, or the first of several attempts that run at once.
+    fn is_superfluous(&self, index: usize, incarnation: Incarnation) -> bool {
+        let other = |ended: Ended| ended.incarnation != incarnation;
+        !self.takes_checkpoints()
+            && !self.end_of_input_is_fixed(incarnation)
+            && (self.final_commit_has_begun() || self.writers[index].ended.is_some_and(other))
+    }
+
     /// After the final commit a writer that runs again has nothing new, unless its source goes on, as after a drain that was
-    /// given up. Batch tasks that run again report the same rows once more.
+    /// given up.
     fn entry_after_final_commit(&self, index: usize, entry: &Entry) -> Result<()> {
         if entry.committable_count == 0 || !self.takes_checkpoints() {
             return Ok(());

@@ -1,10 +1,12 @@
 //! From a checkpoint to running: the coordinator's bytes, one restore event of each writer, and what the table says.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::snapshot::{self, State};
-use crate::wire::{END_OF_INPUT, Entry, Piece};
+use crate::wire::{END_OF_INPUT, Entry, Incarnation, Piece};
 
 use super::Coordinator;
 use super::command::Command;
@@ -91,7 +93,7 @@ impl Coordinator {
 
     /// What the coordinator of a lost job manager knew of a job without checkpoints. Writers that had finished are not
     /// run again and say nothing; Flink resets all the others after this.
-    fn take_over_batch(&mut self, state: State) -> Result<()> {
+    fn take_over_batch(&mut self, mut state: State) -> Result<()> {
         if state.parallelism != self.settings.parallelism {
             return Err(Error::new(
                 ErrorKind::UnexpectedCall,
@@ -101,10 +103,16 @@ impl Coordinator {
                 ),
             ));
         }
-        let ended = state.ended.clone();
         self.final_commit_done = state.final_commit_done;
+        let mut owners: BTreeMap<Incarnation, u32> =
+            state.ended.iter().map(|&(subtask, incarnation)| (incarnation, subtask)).collect();
+        // A commit that was under way may hold what a task wrote that had to run again meanwhile: nobody counts on that.
+        state.entries.retain(|stored| owners.contains_key(&stored.entry.incarnation));
+        let held: BTreeSet<Incarnation> =
+            state.entries.iter().map(|stored| stored.entry.incarnation).collect();
+        owners.retain(|incarnation, _| held.contains(incarnation));
         self.take_over(state);
-        for (subtask, incarnation) in ended {
+        for (incarnation, subtask) in owners {
             let index = self.writer_index(subtask as i32)?;
             self.writers[index].ended = Some(Ended { after: -1, incarnation });
             self.ledger.assign(subtask, incarnation);

@@ -254,3 +254,28 @@ fn s76_the_attempt_that_is_cancelled_leaves_the_other_alone() {
     assert_eq!(job.answer(asked), Some(Answer::Go));
     assert_eq!(job.table.files(), ["a", "b"]);
 }
+
+#[test]
+fn s73_what_a_task_wrote_that_had_to_run_again_during_the_commit_does_not_come_back() {
+    let mut job = Job::start(without_checkpoints(2));
+    job.hold_commits = true;
+    job.end(0, -1, "a");
+    job.end(1, -1, "b-frozen");
+    job.failed(1, 0);
+    job.subtask_reset(1, -1);
+    job.ready(1, 1);
+    let bytes = job.cc_bytes(-1);
+    // Its second run ends while the commit is under way; Flink records that somebody else has finished.
+    job.report(1, 1, &end_entry(12, -1, "b-dismissed"));
+    let later = job.cc_bytes(-1);
+
+    for bytes in [bytes, later] {
+        let mut job = Job::restore_batch(without_checkpoints(2), Table::default(), Some(bytes));
+        assert_eq!(job.table.snapshots, [], "one of the two has to run again");
+        job.failed(1, 0);
+        job.subtask_reset(1, -1);
+        job.ready(1, 1);
+        job.report(1, 1, &end_entry(22, -1, "b"));
+        assert_eq!(job.table.files(), ["a", "b"]);
+    }
+}

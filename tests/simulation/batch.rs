@@ -351,6 +351,10 @@ impl BatchWorld {
         }
         for &subtask in affected {
             self.finished.remove(&subtask);
+            // Flink records that, too.
+            if let Some(recorded) = &mut self.recorded {
+                recorded.finished.remove(&subtask);
+            }
             self.tell(Event::SubtaskReset { subtask: subtask as i32, checkpoint_id: -1 });
         }
     }

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use paimon_writer_coordinator::coordinator::command::FutureId;
 use paimon_writer_coordinator::coordinator::event::Event;
+use paimon_writer_coordinator::snapshot;
+use paimon_writer_coordinator::wire::Entry;
 
-use crate::messages::{Kind, SubtaskState, ToTask, View};
+use crate::messages::{Element, Kind, SubtaskState, ToTask, View};
+use crate::support::MAX;
 use crate::world::{Outcome, StateBytes, World};
 
 /// A checkpoint that can be restored.
@@ -20,6 +23,21 @@ pub(crate) struct Completed {
     pub(crate) states: Vec<Option<SubtaskState>>,
     /// How far it covers each split.
     pub(crate) offsets: Vec<u32>,
+}
+
+impl Completed {
+    /// What writers wrote up to their end, to be committed when all have ended.
+    pub(crate) fn waiting_ends(&self) -> Vec<Entry> {
+        let elements = self.states.iter().flatten().flat_map(|state| &state.elements);
+        let of_writers = elements.filter_map(|element| match element {
+            Element::Entry(entry) => Some(entry.clone()),
+            Element::Piece(_) => None,
+        });
+        let state = self.coordinator.as_ref().map(|bytes| snapshot::decode(bytes).expect("its own bytes"));
+        let of_coordinator = state.into_iter().flat_map(|state| state.entries).map(|stored| stored.entry);
+        let waits = |entry: &Entry| entry.checkpoint_id == MAX && entry.committable_count > 0;
+        of_writers.chain(of_coordinator).filter(waits).collect()
+    }
 }
 
 /// One under way.

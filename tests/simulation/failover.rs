@@ -274,6 +274,10 @@ impl World {
         self.settings.commit_user = format!("user-{}", self.jobs);
         self.go_back(Some(target));
         self.completed = vec![target.clone()];
+        if !target.waiting_ends().is_empty() {
+            self.savepoints.retain(|savepoint| savepoint.checkpoint_id != target.checkpoint_id);
+            self.spent = Some(target.checkpoint_id);
+        }
         self.next_checkpoint = target.checkpoint_id + 1;
         self.begin_epoch(Some(target));
         self.deploy_all(Some(target));
@@ -282,6 +286,9 @@ impl World {
     /// What a user may restore: usually the newest.
     pub(crate) fn choose_target(&mut self) -> Option<Completed> {
         let mut targets: Vec<Completed> = self.completed.iter().chain(&self.savepoints).cloned().collect();
+        if targets.len() > 1 {
+            targets.retain(|target| Some(target.checkpoint_id) != self.spent);
+        }
         targets.sort_by_key(|target| target.checkpoint_id);
         let newest = targets.len().checked_sub(1)?;
         let index = if self.random.percent(60) { newest } else { self.random.below(targets.len()) };

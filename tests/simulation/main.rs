@@ -36,7 +36,8 @@
 //! Going back behind what is committed is Flink's own hole (4.6), and so is an older savepoint: what comes after the restored
 //! point is written again. There only rows before that point must stay single, and rows written again must all arrive. What
 //! a dead process still commits of the abandoned time lands before the job goes on, and a savepoint cannot be restored
-//! any more once a failover went behind it: no coordinator could tell.
+//! any more once a failover went behind it: no coordinator could tell. Nor is one restored twice in which writers had ended:
+//! what they wrote last is committed by the first job that ends, under a commit user that the savepoint does not know.
 mod batch;
 mod checkpoints;
 mod committer;

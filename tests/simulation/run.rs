@@ -1,9 +1,7 @@
 //! A world from its beginning to its end.
 
-use paimon_writer_coordinator::snapshot;
-
 use crate::checkpoints::Completed;
-use crate::messages::{Blocked, Element, Kind, Status, View};
+use crate::messages::{Blocked, Kind, Status, View};
 use crate::support::MAX;
 use crate::truth::Row;
 use crate::world::{Outcome, World};
@@ -132,16 +130,8 @@ impl World {
         if self.tasks.iter().all(has_ended) {
             return Vec::new();
         }
-        let elements = stopped.states.iter().flatten().flat_map(|state| &state.elements);
-        let of_writers = elements.filter_map(|element| match element {
-            Element::Entry(entry) => Some(entry.clone()),
-            Element::Piece(_) => None,
-        });
-        let state = stopped.coordinator.as_ref().map(|bytes| snapshot::decode(bytes).expect("its own bytes"));
-        let of_coordinator = state.into_iter().flat_map(|state| state.entries).map(|stored| stored.entry);
-        let waiting = of_writers.chain(of_coordinator);
-        let waiting = waiting.filter(|entry| entry.checkpoint_id == MAX && entry.committable_count > 0);
+        let waiting = stopped.waiting_ends();
         let name = |payload: &[u8]| String::from_utf8(payload.to_vec()).expect("a file name");
-        waiting.flat_map(|entry| self.truth.rows_of(&name(&entry.payload)).to_vec()).collect()
+        waiting.iter().flat_map(|entry| self.truth.rows_of(&name(&entry.payload)).to_vec()).collect()
     }
 }

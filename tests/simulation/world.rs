@@ -66,6 +66,8 @@ pub(crate) struct World {
     /// The newest checkpoint that commits may rely on, -1 for none.
     pub(crate) covering_id: i64,
     pub(crate) stopped: Option<Completed>,
+    /// Restored once already, with ends that wait: see [`crate`].
+    pub(crate) spent: Option<i64>,
     pub(crate) branch_done: bool,
 
     pub(crate) parallelism: usize,
@@ -118,6 +120,7 @@ impl World {
             hidden: None,
             covering_id: -1,
             stopped: None,
+            spent: None,
             branch_done: !plan.other_branch,
             parallelism: plan.parallelism,
             tasks: Vec::new(),

@@ -19,15 +19,21 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A batch insert of some millions of rows, once with the commit in the JobManager and once with
- * Paimon's committer, in pairs whose order alternates. Prints the times and their ratio.
+ * A batch insert of some millions of rows, once with the commit in the JobManager and twice with
+ * Paimon's committer, in rounds whose order rotates. Prints the times, the ratio of the two, and
+ * that of the committer to itself, which is the noise.
  */
 public final class BatchInsert {
 
     private static final int PARALLELISM = 2;
-    private static final long ROWS = 4_000_000;
-    private static final int WARM_UP_PAIRS = 1;
-    private static final int PAIRS = 7;
+    private static final long ROWS = 12_000_000;
+    private static final int WARM_UP_ROUNDS = 1;
+    private static final int ROUNDS = 7;
+
+    /** The sides of a round: the coordinator, the committer, and the committer once more. */
+    private static final int SIDES = 3;
+
+    private static final int COORDINATOR = 0;
 
     private final TestCluster cluster;
     private final Path warehouse;
@@ -56,29 +62,41 @@ public final class BatchInsert {
 
     private void run() throws Exception {
         System.out.printf(
-                "Batch insert of %,d rows by %d writers; %d pairs after %d to warm up%n%n",
-                ROWS, PARALLELISM, PAIRS, WARM_UP_PAIRS);
-        System.out.println("  coordinator   committer   ratio");
+                "Batch insert of %,d rows by %d writers; %d rounds after %d to warm up%n%n",
+                ROWS, PARALLELISM, ROUNDS, WARM_UP_ROUNDS);
+        System.out.println("  coordinator   committer   again    ratio   noise");
         List<Double> ratios = new ArrayList<>();
-        for (int pair = 0; pair < WARM_UP_PAIRS + PAIRS; pair++) {
-            boolean coordinatorFirst = pair % 2 == 0;
-            double first = secondsOf(coordinatorFirst);
-            double second = secondsOf(!coordinatorFirst);
-            double coordinator = coordinatorFirst ? first : second;
-            double committer = coordinatorFirst ? second : first;
-            boolean counts = pair >= WARM_UP_PAIRS;
-            if (counts) {
-                ratios.add(coordinator / committer);
+        List<Double> noise = new ArrayList<>();
+        for (int round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
+            double[] seconds = new double[SIDES];
+            for (int turn = 0; turn < SIDES; turn++) {
+                int side = (round + turn) % SIDES;
+                seconds[side] = secondsOf(side == COORDINATOR);
+            }
+            double committer = (seconds[1] + seconds[2]) / 2;
+            if (round >= WARM_UP_ROUNDS) {
+                ratios.add(seconds[COORDINATOR] / committer);
+                noise.add(seconds[2] / seconds[1]);
             }
             System.out.printf(
-                    "  %9.2f s   %7.2f s   %5.3f%s%n",
-                    coordinator, committer, coordinator / committer, counts ? "" : "  (warm-up)");
+                    "  %9.2f s   %7.2f s   %4.2f s   %5.3f   %5.3f%s%n",
+                    seconds[COORDINATOR],
+                    seconds[1],
+                    seconds[2],
+                    seconds[COORDINATOR] / committer,
+                    seconds[2] / seconds[1],
+                    round >= WARM_UP_ROUNDS ? "" : "   (warm-up)");
         }
-        Collections.sort(ratios);
+        System.out.println();
+        show("ratio of the whole job, coordinator to committer", ratios);
+        show("noise, committer to committer", noise);
+    }
+
+    private static void show(String what, List<Double> values) {
+        Collections.sort(values);
         System.out.printf(
-                "%nratio of the whole job, coordinator to committer: median %.3f, from %.3f to"
-                        + " %.3f%n",
-                ratios.get(ratios.size() / 2), ratios.get(0), ratios.get(ratios.size() - 1));
+                "%s: median %.3f, from %.3f to %.3f%n",
+                what, values.get(values.size() / 2), values.get(0), values.get(values.size() - 1));
     }
 
     /** From the submission to FINISHED, with the rows in the table checked. */

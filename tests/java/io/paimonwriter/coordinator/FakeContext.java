@@ -42,7 +42,7 @@ final class FakeContext implements OperatorCoordinator.Context {
         return new UnregisteredCoordinatorGroup();
     }
 
-    @Override
+    /** Flink 1.20 has no such method. */
     public JobID getJobID() {
         throw new UnsupportedOperationException("Flink 1.20 has no such method");
     }

@@ -68,7 +68,7 @@ final class LocalTable {
         try (StreamTableWrite write = table.newWrite("writer")) {
             write.write(GenericRow.of(id, BinaryString.fromString("row " + id)));
             for (CommitMessage message : write.prepareCommit(true, checkpointId)) {
-                committables.add(new Committable(checkpointId, message));
+                committables.add(PairCommittables.of(checkpointId, message));
             }
         }
         return committables;

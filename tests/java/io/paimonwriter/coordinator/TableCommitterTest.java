@@ -231,6 +231,7 @@ class TableCommitterTest {
         LocalTable table = start(Map.of());
         open(1, false);
         next();
+        int version = LocalTable.serializerVersion();
         byte[] bytes = LocalTable.serialize(table.write(5, 1).get(0));
         ByteBuffer payload = ByteBuffer.allocateDirect(4 + bytes.length);
         payload.putInt(bytes.length).put(bytes).flip();
@@ -245,7 +246,7 @@ class TableCommitterTest {
                             true,
                             false,
                             1,
-                            new int[] {3, 3},
+                            new int[] {version, version},
                             new int[] {1, 0},
                             new ByteBuffer[] {payload, ByteBuffer.allocateDirect(0)});
             for (int i = 0; i < payload.capacity(); i++) {
@@ -261,6 +262,7 @@ class TableCommitterTest {
     @Test
     void otherSerializerVersionIsFinalAndNamed() throws Exception {
         start(Map.of());
+        int version = LocalTable.serializerVersion();
 
         host().commit(
                         1,
@@ -271,14 +273,15 @@ class TableCommitterTest {
                         true,
                         false,
                         1,
-                        new int[] {2},
+                        new int[] {version + 1},
                         new int[] {1},
                         new ByteBuffer[] {ByteBuffer.allocateDirect(0)});
 
         Report report = next();
         assertEquals(7, report.commitId);
         assertEquals(CommitFailure.FINAL, report.failure);
-        for (String part : new String[] {"db.t", "checkpoint 5", "version 2", "version 3"}) {
+        for (String part :
+                List.of("db.t", "checkpoint 5", "version " + version, "version " + (version + 1))) {
             assertTrue(report.message.contains(part), report.message);
         }
     }

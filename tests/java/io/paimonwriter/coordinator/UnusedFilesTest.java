@@ -87,14 +87,14 @@ class UnusedFilesTest {
             commit.commit(
                     identifier,
                     committables.stream()
-                            .map(Committable::commitMessage)
+                            .map(PairCommittables::message)
                             .collect(Collectors.toList()));
         }
     }
 
     private boolean exists(List<Committable> committables) throws Exception {
         DataFileMeta file =
-                ((CommitMessageImpl) committables.get(0).commitMessage())
+                ((CommitMessageImpl) PairCommittables.message(committables.get(0)))
                         .newFilesIncrement()
                         .newFiles()
                         .get(0);

@@ -8,7 +8,6 @@ import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.runtime.executiongraph.AccessExecutionJobVertex;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
-import org.apache.flink.table.functions.FunctionContext;
 import org.apache.flink.table.functions.ScalarFunction;
 import org.apache.flink.util.FileUtils;
 import org.apache.paimon.Snapshot;
@@ -279,15 +278,10 @@ public final class Demo {
         /** Outlives the task that fails, so that its successor does not fail again. */
         static final AtomicBoolean failureIsDue = new AtomicBoolean();
 
-        private transient boolean failing;
-
-        @Override
-        public void open(FunctionContext context) {
-            failing = context.getTaskInfo().getIndexOfThisSubtask() == FAILING_SUBTASK;
-        }
-
         public String eval(Long id) {
-            if (failing && id >= ROWS / 2 && failureIsDue.getAndSet(false)) {
+            // The source deals its numbers out, one to each subtask in turn.
+            boolean failing = id % PARALLELISM == FAILING_SUBTASK && id >= ROWS / 2;
+            if (failing && failureIsDue.getAndSet(false)) {
                 throw new IllegalStateException("This task fails on purpose.");
             }
             return payload(id);

@@ -5,11 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.TableEnvironment;
+import org.apache.paimon.CoreOptions.PartitionSinkStrategy;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.io.DataFileMeta;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.LocalDate;
@@ -246,14 +248,18 @@ class BatchComparisonJobTest extends JobTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"none", "hash", "partition_dynamic"})
-    void s77PartitionedTablesWithEverySinkStrategy(String strategy) throws Exception {
+    @EnumSource(PartitionSinkStrategy.class)
+    void s77PartitionedTablesWithEverySinkStrategy(PartitionSinkStrategy strategy)
+            throws Exception {
         List<Side> sides = new ArrayList<>();
         List<List<String>> vertices = new ArrayList<>();
         for (boolean coordinated : new boolean[] {false, true}) {
             Side side =
                     new Side(
-                            coordinated, 4, Map.of("partition.sink-strategy", strategy), "subtask");
+                            coordinated,
+                            4,
+                            Map.of("partition.sink-strategy", strategy.name()),
+                            "subtask");
             side.script.allowAll(100);
             RunningJob job = side.run();
             vertices.add(job.vertexNames());

@@ -3,7 +3,6 @@ package io.paimonwriter.coordinator.job;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
-import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.functions.RichMapFunction;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.streaming.api.datastream.DataStream;
@@ -277,7 +276,7 @@ class BatchRerunJobTest extends JobTest {
 
     private static RunningJob runAgain(StreamExecutionEnvironment environment, StreamGraph graph)
             throws Exception {
-        graph.setJobId(new JobID());
+        StreamGraphs.renewJobId(graph);
         return cluster.attach(environment.executeAsync(graph));
     }
 }

@@ -68,7 +68,8 @@ final class LossyLink {
         for (StreamNode node : graph.getStreamNodes()) {
             if (node.getOperatorName().contains(RunningJob.WRITER)
                     && node.getOperatorFactory() instanceof CoordinatedOperatorFactory) {
-                node.setOperatorFactory(
+                StreamGraphs.setOperatorFactory(
+                        node,
                         new LossyWriterFactory(
                                 key,
                                 (OneInputStreamOperatorFactory<InternalRow, Committable>)

@@ -21,6 +21,7 @@ public final class CoordinatedFlinkCatalogFactory extends FlinkCatalogFactory {
 
     @Override
     public FlinkCatalog createCatalog(Context context) {
+        SupportedPair.check();
         return CoordinatedFlinkCatalog.create(
                 context.getName(),
                 CatalogContext.create(

@@ -24,7 +24,6 @@ final class CoordinatedFlinkTableFactory extends FlinkTableFactory {
 
     @Override
     public DynamicTableSink createDynamicTableSink(Context context) {
-        DynamicTableSink sink = super.createDynamicTableSink(context);
         String tableName = context.getObjectIdentifier().asSummaryString();
         CatalogTable origin = context.getCatalogTable().getOrigin();
         if (origin instanceof FormatCatalogTable) {
@@ -33,12 +32,12 @@ final class CoordinatedFlinkTableFactory extends FlinkTableFactory {
             if (CoordinatorOptions.isEnabled(tableName, options)) {
                 throw SinkPreconditions.formatTable(tableName);
             }
-            return sink;
+            return super.createDynamicTableSink(context);
         }
         Table table = paimonTable(context);
         return CoordinatorOptions.isEnabled(tableName, table.options())
                 ? new CoordinatedFlinkTableSink(context.getObjectIdentifier(), table, context)
-                : sink;
+                : super.createDynamicTableSink(context);
     }
 
     /**

@@ -41,6 +41,7 @@ public class PaimonCoordinatedSinkBuilder extends PairSinkBuilder {
      */
     public PaimonCoordinatedSinkBuilder(Table table) {
         super(table);
+        SupportedPair.check();
         this.coordinated =
                 CoordinatorOptions.isEnabled(this.table.fullName(), this.table.options());
     }
@@ -82,8 +83,10 @@ public class PaimonCoordinatedSinkBuilder extends PairSinkBuilder {
             String columns, String strategy, boolean sortInCluster, int sampleFactor) {
         // Paimon's method decides, and refuses what is wrong; only the outcome is out of reach.
         super.clusteringIfPossible(columns, strategy, sortInCluster, sampleFactor);
-        if (coordinated && clusters(input, columns)) {
-            this.sortInfo = sortInfo(input, columns, strategy, sortInCluster, sampleFactor);
+        if (coordinated && Clustering.applies(table, input, columns)) {
+            this.sortInfo =
+                    Clustering.sortInfo(
+                            table, input, columns, strategy, sortInCluster, sampleFactor);
         }
         return this;
     }
@@ -108,7 +111,8 @@ public class PaimonCoordinatedSinkBuilder extends PairSinkBuilder {
         StreamExecutionEnvironment environment = input.getExecutionEnvironment();
         SinkPreconditions.check(table, overwritePartition, input);
         DataStream<RowData> sorted = sortInfo == null ? input : sorted(input, sortInfo);
-        DataStream<InternalRow> rows = shuffledByPartition(internalRows(sorted), parallelism);
+        DataStream<InternalRow> rows =
+                PartitionShuffle.of(table, internalRows(sorted), parallelism);
         return new CoordinatedAppendTableSink(table, overwritePartition, parallelism, environment)
                 .sinkFrom(rows);
     }

@@ -70,6 +70,7 @@ public final class PaimonWriterCoordinator
         if (closed) {
             throw new IllegalStateException(describe() + " is closed and cannot be started");
         }
+        SupportedPair.check();
         if (natives instanceof NativeCoordinator) {
             NativeLibrary.load();
         }

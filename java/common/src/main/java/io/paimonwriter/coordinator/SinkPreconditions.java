@@ -167,7 +167,7 @@ final class SinkPreconditions {
             check(
                     !(step instanceof WithBoundedness)
                             || ((WithBoundedness) step).getBoundedness() == Boundedness.BOUNDED
-                            || PairSinkBuilder.readsInputFormat(step),
+                            || InputFormatSources.contain(step),
                     tableName,
                     String.format(
                             "the job takes no checkpoints and its source '%s' has no end",

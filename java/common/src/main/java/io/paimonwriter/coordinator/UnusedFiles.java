@@ -3,12 +3,10 @@ package io.paimonwriter.coordinator;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.flink.sink.Committable;
 import org.apache.paimon.io.DataFileMeta;
-import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.paimon.table.sink.TableCommitImpl;
-import org.apache.paimon.table.source.ScanMode;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Removes what a writer of a job without checkpoints wrote once more after the final commit (s72).
@@ -42,7 +39,7 @@ final class UnusedFiles {
         try {
             List<CommitMessage> messages = new ArrayList<>();
             for (Committable committable : new CommittableReader().read(entry.committables)) {
-                messages.add(committable.commitMessage());
+                messages.add(PairCommittables.message(committable));
             }
             if (!messages.isEmpty() && areInNoSnapshot(messages)) {
                 try (TableCommitImpl commit = table.newCommit(commitUser)) {
@@ -68,17 +65,7 @@ final class UnusedFiles {
             LOG.info("Table {}: the final commit is not to be seen any more", table.fullName());
             return false;
         }
-        Set<String> committed =
-                table
-                        .store()
-                        .newScan()
-                        .withSnapshot(last.get())
-                        .withKind(ScanMode.DELTA)
-                        .plan()
-                        .files()
-                        .stream()
-                        .map(ManifestEntry::fileName)
-                        .collect(Collectors.toSet());
+        Set<String> committed = SnapshotFiles.names(table, last.get());
         return messages.stream()
                 .flatMap(
                         message ->

@@ -73,7 +73,7 @@ final class UserCommitters {
                     && latest.isPresent()
                     && isLast(latest.get().commitIdentifier())) {
                 // No commit will follow, and the run that made this one may have ended right after.
-                current.committer.repeat(latest.get());
+                repeat(current.committer, latest.get());
                 createBatchTag();
             }
             return CommitOutcome.success(
@@ -146,6 +146,19 @@ final class UserCommitters {
             createBatchTag();
         }
         return CommitOutcome.success(open.lastSnapshotId, open.state);
+    }
+
+    /**
+     * Commits once more what is in the table already. That makes no snapshot; what follows one is
+     * done again: Paimon's commit callbacks, for example the partitions of a metastore, and the
+     * listeners that mark partitions as done.
+     */
+    private void repeat(PairCommitter committer, Snapshot snapshot) throws Exception {
+        committer.filterAndCommit(
+                snapshot.commitIdentifier(),
+                snapshot.watermark() == null ? Long.MIN_VALUE : snapshot.watermark(),
+                SnapshotFiles.committables(table, snapshot),
+                false);
     }
 
     private static boolean isLast(long identifier) {

@@ -12,7 +12,7 @@ import java.util.Map;
 
 import javax.annotation.Nullable;
 
-/** What the append sink needs of this pair of Flink and Paimon. */
+/** What the append sink needs of Paimon 2.0. */
 abstract class PairAppendTableSink extends RowAppendTableSink {
 
     private static final long serialVersionUID = 1L;

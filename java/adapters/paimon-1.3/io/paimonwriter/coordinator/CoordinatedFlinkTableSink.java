@@ -1,0 +1,36 @@
+package io.paimonwriter.coordinator;
+
+import org.apache.flink.table.catalog.ObjectIdentifier;
+import org.apache.flink.table.connector.sink.DynamicTableSink;
+import org.apache.flink.table.factories.DynamicTableFactory;
+import org.apache.paimon.flink.sink.FlinkTableSink;
+import org.apache.paimon.flink.sink.LogFlinkSinkBuilder;
+import org.apache.paimon.table.Table;
+
+import java.util.HashMap;
+
+/** Paimon's table sink, which builds its stream with {@link PaimonCoordinatedSinkBuilder}. */
+final class CoordinatedFlinkTableSink extends FlinkTableSink {
+
+    CoordinatedFlinkTableSink(
+            ObjectIdentifier tableIdentifier, Table table, DynamicTableFactory.Context context) {
+        // A log system belongs to tables with primary keys, which have Paimon's own sink.
+        super(tableIdentifier, table, context, null);
+    }
+
+    @Override
+    protected LogFlinkSinkBuilder createSinkBuilder() {
+        return new PaimonCoordinatedSinkBuilder(table);
+    }
+
+    /** Paimon's own method would return Paimon's own sink. */
+    @Override
+    public DynamicTableSink copy() {
+        CoordinatedFlinkTableSink copied =
+                new CoordinatedFlinkTableSink(tableIdentifier, table, context);
+        copied.staticPartitions = new HashMap<>(staticPartitions);
+        copied.overwrite = overwrite;
+        copied.deletePredicate = deletePredicate;
+        return copied;
+    }
+}

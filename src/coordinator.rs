@@ -73,6 +73,8 @@ pub struct Coordinator {
     held_checkpoints: BTreeMap<FutureId, i64>,
     asked: BTreeMap<RequestId, Asked>,
     late_entry_timer: bool,
+    /// Flink recovers a batch job, and no attempt has been ready yet.
+    recovers_batch: bool,
     opening_attempts: u32,
     stale_events: u64,
     commands: Vec<Command>,
@@ -103,6 +105,7 @@ impl Coordinator {
             held_checkpoints: BTreeMap::new(),
             asked: BTreeMap::new(),
             late_entry_timer: false,
+            recovers_batch: false,
             opening_attempts: 0,
             stale_events: 0,
             commands: Vec::new(),
@@ -153,6 +156,10 @@ impl Coordinator {
             (_, Event::AttemptReady { subtask, attempt }) => self.attempt_ready(subtask, attempt),
             (_, Event::AttemptFailed { subtask, attempt }) => self.attempt_failed(subtask, attempt),
             (_, Event::SubtaskReset { subtask, checkpoint_id }) => self.subtask_reset(subtask, checkpoint_id),
+            (_, Event::BatchSnapshotsAskedFor) => {
+                self.recovers_batch |= self.writers.iter().all(|writer| writer.attempt.is_none());
+                Ok(())
+            }
             (_, Event::WriterEvent { subtask, attempt, bytes }) => self.writer_event(subtask, attempt, bytes),
             (_, Event::Request { request, bytes }) => self.request(request, bytes),
             (_, Event::Checkpoint { checkpoint_id, future }) => {
@@ -181,6 +188,7 @@ impl Coordinator {
         if matches!(self.phase, Phase::Closed { .. }) {
             return Ok(());
         }
+        self.check_batch_recovery()?;
         self.start_due_commit();
         self.watch_for_late_entries();
         self.release_checkpoints();

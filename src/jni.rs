@@ -151,6 +151,7 @@ fn notify_loop<'local>(
         5 => Event::CheckpointComplete { checkpoint_id },
         6 => Event::CheckpointAborted { checkpoint_id },
         7 => return Handle::of(handle)?.send(Message::Close),
+        8 => Event::BatchSnapshotsAskedFor,
         other => return Err(BoundaryError::new(format!("There is no notification of kind {other}."))),
     };
     Handle::of(handle)?.send(Message::Callback(event))

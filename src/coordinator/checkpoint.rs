@@ -122,6 +122,7 @@ impl Coordinator {
             | Event::AttemptReady { .. }
             | Event::AttemptFailed { .. }
             | Event::SubtaskReset { .. }
+            | Event::BatchSnapshotsAskedFor
             | Event::WriterEvent { .. }
             | Event::CheckpointComplete { .. }
             | Event::CheckpointAborted { .. }

@@ -13,7 +13,7 @@ use super::event::{Failure, FailureClass};
 use super::ledger::{Unit, UnitId};
 use super::phase::Phase;
 use super::watermark::Reading;
-use super::writer::Ended;
+use super::writer::{Ended, Writer};
 
 /// A commit that was handed to the committer: its entries are frozen, and its retries use exactly these.
 #[derive(Debug)]
@@ -114,10 +114,14 @@ impl Coordinator {
         (0..self.settings.parallelism).filter(is_without).collect()
     }
 
-    /// All inputs have ended, and a completed checkpoint covers every end, if there are checkpoints at all.
+    /// All inputs have ended, and a completed checkpoint covers every end; without checkpoints all tasks are about to finish.
     pub(super) fn final_commit_is_due(&self) -> bool {
-        let covered = |ended: Ended| !self.takes_checkpoints() || ended.after < self.completed_through;
-        !self.final_commit_done && self.writers.iter().all(|writer| writer.ended.is_some_and(covered))
+        let covered = |ended: Ended| ended.after < self.completed_through;
+        let is_due = |writer: &Writer| match self.takes_checkpoints() {
+            true => writer.ended.is_some_and(covered),
+            false => writer.ended.is_some() && writer.finishing,
+        };
+        !self.final_commit_done && self.writers.iter().all(is_due)
     }
 
     /// Whether the final commit was handed to the committer, or is done: what it holds is fixed.

@@ -44,6 +44,9 @@ pub enum Event {
         /// The checkpoint its state comes from.
         checkpoint_id: i64,
     },
+    /// Flink asks whether the coordinator supports batch snapshots. It does so after a task has finished, and while it
+    /// recovers a batch job from what a lost job manager had recorded; then no attempt has been ready.
+    BatchSnapshotsAskedFor,
     /// One chunk of a writer's message.
     WriterEvent {
         /// The subtask.

@@ -38,6 +38,8 @@ impl Coordinator {
         if matches!(request.kind, RequestKind::MayFinish { .. }) && !undelivered {
             // Only a completed checkpoint lets a task end, so whoever asks knows of one.
             self.checkpoint_completed(request.checkpoint_id);
+            self.writers[request.subtask as usize].finishing |=
+                request.kind == RequestKind::MayFinish { ended: true };
             self.start_due_commit();
         }
         match self.answer_to(&request) {

@@ -13,7 +13,7 @@ use super::command::Command;
 use super::ledger::{Slot, UnitId};
 use super::phase::{Phase, Restoring};
 use super::watermark::WatermarkAligner;
-use super::writer::Ended;
+use super::writer::{Ended, Writer};
 
 impl Coordinator {
     pub(super) fn begin(
@@ -115,9 +115,33 @@ impl Coordinator {
         for (incarnation, subtask) in owners {
             let index = self.writer_index(subtask as i32)?;
             self.writers[index].ended = Some(Ended { after: -1, incarnation });
+            self.writers[index].finishing = true;
             self.ledger.assign(subtask, incarnation);
         }
         Ok(())
+    }
+
+    /// Flink may take a task for finished whose end it recorded without the coordinator's bytes. It says nothing of such a
+    /// task, but it has reset all the others before it deploys the first.
+    pub(super) fn check_batch_recovery(&mut self) -> Result<()> {
+        let deploys = self.writers.iter().any(|writer| writer.attempt.is_some());
+        if !self.recovers_batch || !deploys || !matches!(self.phase, Phase::Running) {
+            return Ok(());
+        }
+        self.recovers_batch = false;
+        let is_unknown =
+            |writer: &Writer| writer.attempt.is_none() && !writer.was_reset && writer.ended.is_none();
+        let unknown: Vec<usize> =
+            (0..self.writers.len()).filter(|&subtask| is_unknown(&self.writers[subtask])).collect();
+        if self.final_commit_has_begun() || unknown.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::MissingEntry,
+            format!(
+                "What the lost job manager recorded says that subtasks {unknown:?} had finished, but not what they wrote; the job is computed again."
+            ),
+        ))
     }
 
     fn take_over(&mut self, state: State) {

@@ -17,6 +17,11 @@ pub(super) struct Writer {
     live: BTreeMap<i32, Option<Arriving>>,
     /// The end of input of what the current attempt last said, or restored.
     pub(super) ended: Option<Ended>,
+    /// Whether an attempt has asked to finish whose end of input is held. A drain ends the input, too, and may be given up;
+    /// only when it has succeeded the task closes and asks.
+    pub(super) finishing: bool,
+    /// Whether Flink has reset this subtask.
+    pub(super) was_reset: bool,
     /// The last end of input that came too late to be used.
     pub(super) dismissed: Option<Delivery>,
     /// The newest checkpoint from which an attempt was restored and told what it was given.
@@ -78,6 +83,8 @@ impl Writer {
     /// All attempts are gone, and with them an end of input that this checkpoint does not hold.
     pub(super) fn reset(&mut self, checkpoint_id: i64) {
         self.live.clear();
+        self.was_reset = true;
+        self.finishing = false;
         self.dismissed = None;
         self.ended = self.ended.filter(|ended| ended.after < checkpoint_id);
     }

@@ -29,7 +29,8 @@ class CoordinatorOptionsTest {
                                                 .get()
                                                 .getTable(new ObjectPath("default", "t")))
                                 .table();
-        return CoordinatorOptions.settings(table, "user", "writer", plans.environment);
+        return CoordinatorOptions.settings(
+                table, "user", "writer", plans.environment.fromSequence(0, 1));
     }
 
     private static void assertSame(CoordinatorSettings expected, CoordinatorSettings found) {

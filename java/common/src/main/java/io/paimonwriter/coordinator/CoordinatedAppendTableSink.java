@@ -6,7 +6,6 @@ import static org.apache.paimon.flink.FlinkConnectorOptions.generateCustomUid;
 import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
-import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperatorFactory;
 import org.apache.flink.streaming.api.transformations.OneInputTransformation;
 import org.apache.paimon.data.InternalRow;
@@ -36,15 +35,15 @@ public final class CoordinatedAppendTableSink extends PairAppendTableSink {
     private static final String WRITER_NAME = "Coordinated Writer";
 
     /** Only planning reads it; Paimon's committer factory takes this object into the job graph. */
-    private final transient StreamExecutionEnvironment environment;
+    private final transient DataStream<?> input;
 
     CoordinatedAppendTableSink(
             FileStoreTable table,
             @Nullable Map<String, String> overwritePartition,
             @Nullable Integer parallelism,
-            StreamExecutionEnvironment environment) {
+            DataStream<?> input) {
         super(table, overwritePartition, parallelism);
-        this.environment = environment;
+        this.input = input;
     }
 
     /**
@@ -57,7 +56,7 @@ public final class CoordinatedAppendTableSink extends PairAppendTableSink {
         return new PaimonWriterOperatorFactory(
                 table,
                 resolvingBlobDescriptors(writeProvider),
-                CoordinatorOptions.settings(table, commitUser, writerName(), environment),
+                CoordinatorOptions.settings(table, commitUser, writerName(), input),
                 createCommitterFactory());
     }
 
@@ -103,7 +102,7 @@ public final class CoordinatedAppendTableSink extends PairAppendTableSink {
                         : generateCustomUid(
                                 WRITER_NAME, table.fullName(), table.location().toString());
         Set<String> used =
-                environment.getTransformations().stream()
+                input.getExecutionEnvironment().getTransformations().stream()
                         .map(Transformation::getUid)
                         .collect(Collectors.toSet());
         String uid = first;

@@ -3,7 +3,9 @@ package io.paimonwriter.coordinator;
 import static org.apache.paimon.flink.FlinkConnectorOptions.END_INPUT_WATERMARK;
 import static org.apache.paimon.options.ConfigOptions.key;
 
+import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.configuration.ReadableConfig;
+import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.paimon.CoreOptions;
 import org.apache.paimon.CoreOptions.TagCreationMode;
@@ -147,16 +149,15 @@ public final class CoordinatorOptions {
      *     is not allowed
      */
     static CoordinatorSettings settings(
-            FileStoreTable table,
-            String commitUser,
-            String operatorName,
-            StreamExecutionEnvironment environment) {
+            FileStoreTable table, String commitUser, String operatorName, DataStream<?> input) {
         return new CoordinatorOptions(table.fullName(), table.options())
-                .toSettings(commitUser, operatorName, environment);
+                .toSettings(commitUser, operatorName, input);
     }
 
     private CoordinatorSettings toSettings(
-            String commitUser, String operatorName, StreamExecutionEnvironment environment) {
+            String commitUser, String operatorName, DataStream<?> input) {
+        StreamExecutionEnvironment environment = input.getExecutionEnvironment();
+        List<Transformation<?>> steps = input.getTransformation().getTransitivePredecessors();
         Duration initialBackoff = readPositive(COMMIT_RETRY_INITIAL_BACKOFF);
         return CoordinatorSettings.builder(commitUser, tableName, operatorName)
                 .maxDueCommits(read(MAX_DUE_COMMITS, "an integer of at least 1", n -> n >= 1))
@@ -168,6 +169,7 @@ public final class CoordinatorOptions {
                 .commitRetryMaxBackoff(readMaxBackoff(initialBackoff))
                 .checkpointingEnabled(takesCheckpoints(environment))
                 .batchTag(createsBatchTag(environment))
+                .batchSnapshots(steps.stream().noneMatch(InputFormatSources::contain))
                 .checkpointHold(checkpointHold(environment))
                 .requestHold(requestHold(environment.getConfiguration()))
                 .endInputWatermark(tableOptions.get(END_INPUT_WATERMARK))

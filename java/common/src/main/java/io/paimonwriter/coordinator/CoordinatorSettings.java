@@ -34,6 +34,7 @@ public final class CoordinatorSettings implements Serializable {
     private final long commitRetryMaxBackoffMillis;
     private final boolean checkpointingEnabled;
     private final boolean batchTag;
+    private final boolean batchSnapshots;
     @Nullable private final Long endInputWatermark;
     private final int chunkSizeBytes;
     private final long confirmTimeoutMillis;
@@ -51,6 +52,7 @@ public final class CoordinatorSettings implements Serializable {
         this.commitRetryMaxBackoffMillis = builder.commitRetryMaxBackoff.toMillis();
         this.checkpointingEnabled = builder.checkpointingEnabled;
         this.batchTag = builder.batchTag;
+        this.batchSnapshots = builder.batchSnapshots;
         this.endInputWatermark = builder.endInputWatermark;
         this.chunkSizeBytes = builder.chunkSizeBytes;
         this.confirmTimeoutMillis = builder.confirmTimeout.toMillis();
@@ -85,6 +87,14 @@ public final class CoordinatorSettings implements Serializable {
     /** Whether the job takes checkpoints. */
     public boolean checkpointingEnabled() {
         return checkpointingEnabled;
+    }
+
+    /**
+     * Whether a batch job's finished writers may stay finished when its job manager is lost. Not
+     * when a source deals its input out anew: Flink's does that with an input format.
+     */
+    public boolean batchSnapshots() {
+        return batchSnapshots;
     }
 
     /** Whether the snapshot of a batch job gets a tag. */
@@ -151,6 +161,7 @@ public final class CoordinatorSettings implements Serializable {
         private Duration commitRetryMaxBackoff = Duration.ofSeconds(30);
         private boolean checkpointingEnabled = true;
         private boolean batchTag;
+        private boolean batchSnapshots = true;
         @Nullable private Long endInputWatermark;
         private int chunkSizeBytes = 2 * 1024 * 1024;
         private Duration confirmTimeout = Duration.ofMinutes(1);
@@ -212,6 +223,12 @@ public final class CoordinatorSettings implements Serializable {
         /** Whether the job takes checkpoints. */
         public Builder checkpointingEnabled(boolean checkpointingEnabled) {
             this.checkpointingEnabled = checkpointingEnabled;
+            return this;
+        }
+
+        /** Whether finished writers may stay finished when the job manager is lost. */
+        public Builder batchSnapshots(boolean batchSnapshots) {
+            this.batchSnapshots = batchSnapshots;
             return this;
         }
 

@@ -17,6 +17,7 @@ final class NativeHandle {
     static final int CHECKPOINT_COMPLETE = 5;
     static final int CHECKPOINT_ABORTED = 6;
     static final int CLOSE = 7;
+    static final int BATCH_SNAPSHOTS_ASKED_FOR = 8;
 
     private static final long GONE = 0;
 

@@ -4,7 +4,6 @@ import org.apache.flink.api.common.functions.MapFunction;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
-import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.util.DataFormatConverters.RowConverter;
 import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
@@ -108,12 +107,11 @@ public class PaimonCoordinatedSinkBuilder extends PairSinkBuilder {
         if (input == null) {
             throw new IllegalStateException("forRow or forRowData must be called before build");
         }
-        StreamExecutionEnvironment environment = input.getExecutionEnvironment();
         SinkPreconditions.check(table, overwritePartition, input);
         DataStream<RowData> sorted = sortInfo == null ? input : sorted(input, sortInfo);
         DataStream<InternalRow> rows =
                 PartitionShuffle.of(table, internalRows(sorted), parallelism);
-        return new CoordinatedAppendTableSink(table, overwritePartition, parallelism, environment)
+        return new CoordinatedAppendTableSink(table, overwritePartition, parallelism, input)
                 .sinkFrom(rows);
     }
 }

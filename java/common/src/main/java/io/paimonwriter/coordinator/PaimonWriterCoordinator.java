@@ -223,10 +223,14 @@ public final class PaimonWriterCoordinator
         running.checkpoint(checkpointId, result);
     }
 
-    /** So that a job manager that is lost does not cost a batch job its finished writers (s73). */
+    /**
+     * So that a job manager that is lost does not cost a batch job its finished writers (s73).
+     * Flink also asks while it recovers such a job, which the native coordinator wants to know.
+     */
     @Override
     public boolean supportsBatchSnapshot() {
-        return true;
+        forward(handle -> handle.notify(NativeHandle.BATCH_SNAPSHOTS_ASKED_FOR, 0, 0, 0, 0));
+        return settings.batchSnapshots();
     }
 
     @Override

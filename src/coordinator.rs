@@ -205,6 +205,11 @@ impl Coordinator {
         self.commit_users.keys().next_back().copied().unwrap_or_default()
     }
 
+    /// The current one.
+    fn commit_user(&self) -> &str {
+        self.commit_users.values().next_back().map_or("", String::as_str)
+    }
+
     fn unit_id(&self, checkpoint_id: i64) -> UnitId {
         UnitId { generation: self.generation(), checkpoint_id }
     }
@@ -220,7 +225,7 @@ impl Coordinator {
 
     fn run(&mut self, why: &str) {
         self.phase = Phase::Running;
-        tracing::info!(commit_user = self.commit_users.values().next_back(), "running: {why}");
+        tracing::info!(commit_user = self.commit_user(), "running: {why}");
     }
 
     fn fail(&mut self, error: Error) {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 mod support;
 
-use support::{chunks, encode_entry, entry, files_of, settings};
+use support::{chunks, encode_entry, encode_request, entry, files_of, settings};
 
 /// What a host was asked to do, when, in milliseconds since the start.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,7 +186,7 @@ async fn s44_closing_ends_the_loop_at_once_and_fails_what_is_held() {
         job.reset(1);
         job.complete_checkpoint_with_file(1);
         job.send(Message::Outcome { epoch: 1, event: commit_failed(1) });
-        let request = support_request();
+        let request = encode_request(1, 0, 0, 1, 9, false, &Bytes::new());
         job.callback(Event::Request { request: RequestId(7), bytes: request });
         job.send(Message::Close);
         let calls = job.calls_after(0).await;
@@ -227,20 +227,4 @@ async fn what_the_core_logs_reaches_the_host() {
         assert!(calls.iter().any(|(_, call)| running(call)), "{calls:?}");
     })
     .await;
-}
-
-/// A request that nothing can answer yet.
-fn support_request() -> Bytes {
-    use bytes::BufMut;
-    let mut bytes = bytes::BytesMut::new();
-    bytes.put_u32(0x5057_4352);
-    bytes.put_slice(&[1, 1]);
-    bytes.put_i32(0);
-    bytes.put_i32(0);
-    bytes.put_u128(1);
-    bytes.put_i64(9);
-    bytes.put_u8(0);
-    bytes.put_i32(0);
-    bytes.put_u32(0);
-    bytes.freeze()
 }

@@ -91,7 +91,7 @@ impl Coordinator {
             self.in_flight.as_ref().is_some_and(|flying| flying.id == self.unit_id(checkpoint_id));
         if committed || in_flight {
             self.commands.push(Command::DeleteTag {
-                commit_user: self.commit_users.values().next_back().cloned().unwrap_or_default(),
+                commit_user: self.commit_user().to_owned(),
                 identifier: checkpoint_id,
             });
         }

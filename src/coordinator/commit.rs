@@ -117,9 +117,12 @@ impl Coordinator {
     /// All inputs have ended, and a completed checkpoint covers every end; without checkpoints all tasks are about to finish.
     pub(super) fn final_commit_is_due(&self) -> bool {
         let covered = |ended: Ended| ended.after < self.completed_through;
-        let is_due = |writer: &Writer| match self.takes_checkpoints() {
-            true => writer.ended.is_some_and(covered),
-            false => writer.ended.is_some() && writer.finishing,
+        let is_due = |writer: &Writer| {
+            if self.takes_checkpoints() {
+                writer.ended.is_some_and(covered)
+            } else {
+                writer.ended.is_some() && writer.finishing
+            }
         };
         !self.final_commit_done && self.writers.iter().all(is_due)
     }

@@ -158,7 +158,7 @@ impl Coordinator {
 
     pub(super) fn open_committer(&mut self) {
         self.commands.push(Command::OpenCommitter {
-            commit_user: self.commit_users.values().next_back().cloned().unwrap_or_default(),
+            commit_user: self.commit_user().to_owned(),
             restored: matches!(self.phase, Phase::Restoring(_)),
             committer_state: self.committer_state.clone(),
         });
@@ -311,7 +311,7 @@ impl Coordinator {
         if latest.is_some() || self.snapshot_id < 0 || !pending {
             return Ok(());
         }
-        let commit_user = self.commit_users.values().next_back().map_or("", String::as_str);
+        let commit_user = self.commit_user();
         Err(Error::new(
             ErrorKind::SnapshotsExpired,
             format!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use paimon_writer_coordinator::coordinator::Coordinator;
 use paimon_writer_coordinator::coordinator::command::{Answer, Command, Commit, FutureId, RequestId, Timer};
 use paimon_writer_coordinator::coordinator::event::{Event, Failure, FailureClass};
@@ -203,18 +203,9 @@ impl Machine {
         };
         let ended = matches!(question, Question::MayFinish { .. });
         let body = entry.map(|entry| support::encode_entry(&entry.encode())).unwrap_or_default();
-        let mut bytes = BytesMut::new();
-        bytes.put_u32(0x5057_4352);
-        bytes.put_u8(1);
-        bytes.put_u8(kind);
-        bytes.put_i32(from.subtask as i32);
-        bytes.put_i32(from.attempt);
-        bytes.put_u128(writer);
-        bytes.put_i64(checkpoint);
-        bytes.put_u8(u8::from(ended));
-        bytes.put_i32(body.len() as i32);
-        bytes.put_u32(crc32c::crc32c(&body));
-        let event = Event::Request { request: RequestId(request), bytes: bytes.freeze() };
+        let Attempt { subtask, attempt } = from;
+        let bytes = support::encode_request(kind, subtask as i32, attempt, writer, checkpoint, ended, &body);
+        let event = Event::Request { request: RequestId(request), bytes };
         self.tell(Told::Ask { request, from, question }, event)
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use paimon_writer_coordinator::coordinator::Coordinator;
 use paimon_writer_coordinator::coordinator::command::{
     Command, Commit, CommitId, FutureId, RequestId, Timer,
@@ -16,7 +16,7 @@ use paimon_writer_coordinator::settings::Settings;
 use paimon_writer_coordinator::snapshot;
 use paimon_writer_coordinator::wire::{END_OF_INPUT, Entry, Incarnation, Piece};
 
-use crate::support::{chunks, encode_entry, encode_restore, settings};
+use crate::support::{chunks, encode_entry, encode_request, encode_restore, settings};
 use crate::targets::framed;
 
 /// The input, read as choices; what is beyond its end is zero.
@@ -344,20 +344,16 @@ fn failure(choices: &mut Choices<'_>) -> Failure {
 }
 
 fn request(choices: &mut Choices<'_>) -> Bytes {
-    let mut bytes = BytesMut::new();
-    bytes.put_u32(0x5057_4352);
-    bytes.put_u8(1);
-    bytes.put_u8(choices.byte() % 2 + 1);
-    bytes.put_i32(choices.subtask());
-    bytes.put_i32(choices.attempt());
-    bytes.put_u128(choices.incarnation().0);
-    bytes.put_i64(choices.number());
-    bytes.put_u8(u8::from(choices.flag()));
-    // The report of an entry as `Choices::entry` would make it, which may be one that was sent.
-    let body = encode_entry(&choices.entry());
-    bytes.put_i32(body.len() as i32);
-    bytes.put_u32(crc32c::crc32c(&body));
-    bytes.freeze()
+    encode_request(
+        choices.byte() % 2 + 1,
+        choices.subtask(),
+        choices.attempt(),
+        choices.incarnation().0,
+        choices.number(),
+        choices.flag(),
+        // The report of an entry as `Choices::entry` would make it, which may be one that was sent.
+        &encode_entry(&choices.entry()),
+    )
 }
 
 /// These bytes with one byte of their body changed, and the checksum as if they had been written so.

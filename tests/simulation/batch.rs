@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use paimon_writer_coordinator::coordinator::Coordinator;
 use paimon_writer_coordinator::coordinator::command::{
     Answer, Command, Commit, CommitId, FutureId, RequestId, Timer,
@@ -18,7 +18,7 @@ use paimon_writer_coordinator::coordinator::event::{Event, Failure, FailureClass
 use paimon_writer_coordinator::settings::Settings;
 
 use crate::random::Random;
-use crate::support::{MAX, Table, chunks, encode_entry, end_entry, files_of, settings};
+use crate::support::{MAX, Table, chunks, encode_entry, encode_request, end_entry, files_of, settings};
 
 const STEPS_MAX: usize = 5_000;
 
@@ -242,20 +242,10 @@ impl BatchWorld {
         self.next += 1;
         let request = self.next;
         let task = &mut self.tasks[index];
-        let body = task.report();
-        let mut bytes = BytesMut::new();
-        bytes.put_u32(0x5057_4352);
-        bytes.put_u8(1);
-        bytes.put_u8(2);
-        bytes.put_i32(task.subtask as i32);
-        bytes.put_i32(task.attempt);
-        bytes.put_u128(task.incarnation);
-        bytes.put_i64(-1);
-        bytes.put_u8(1);
-        bytes.put_i32(body.len() as i32);
-        bytes.put_u32(crc32c::crc32c(&body));
+        let Task { subtask, attempt, incarnation, .. } = *task;
+        let bytes = encode_request(2, subtask as i32, attempt, incarnation, -1, true, &task.report());
         task.stage = Stage::Asked(request);
-        task.outbox.push_back(Message::Request(request, bytes.freeze()));
+        task.outbox.push_back(Message::Request(request, bytes));
     }
 
     fn end_task(&mut self, index: usize) {

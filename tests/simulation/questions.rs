@@ -1,10 +1,10 @@
 //! `CoordinatorClient`: a writer asks whether its entries are held, and whether it may finish.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use paimon_writer_coordinator::coordinator::command::Answer;
 
 use crate::messages::{Asked, Blocked, ToManager, ToTask};
-use crate::support::{MAX, encode_entry};
+use crate::support::{MAX, encode_entry, encode_request};
 use crate::writer::{Surroundings, Task};
 
 impl Task {
@@ -41,11 +41,11 @@ impl Task {
             Some(Blocked::Confirm { position, .. }) => {
                 let id = self.unconfirmed[*position];
                 let body = encode_entry(&self.own[&id]);
-                self.encode_request(1, id, id == MAX, Some(&body))
+                self.request(1, id, id == MAX, &body)
             }
             Some(Blocked::Finish) => {
                 let body = self.own.get(&MAX).map(encode_entry);
-                self.encode_request(2, self.last_completed, body.is_some(), body.as_ref())
+                self.request(2, self.last_completed, body.is_some(), &body.unwrap_or_default())
             }
             None => return,
         };
@@ -53,20 +53,9 @@ impl Task {
         self.asked = Some(Asked { request, lost: false });
     }
 
-    /// `WriterRequest.encode`.
-    fn encode_request(&self, kind: u8, checkpoint_id: i64, ended: bool, body: Option<&Bytes>) -> Bytes {
-        let mut bytes = BytesMut::new();
-        bytes.put_u32(0x5057_4352);
-        bytes.put_u8(1);
-        bytes.put_u8(kind);
-        bytes.put_i32(self.subtask as i32);
-        bytes.put_i32(self.attempt);
-        bytes.put_u128(self.incarnation);
-        bytes.put_i64(checkpoint_id);
-        bytes.put_u8(u8::from(ended));
-        bytes.put_i32(body.map_or(0, |body| body.len() as i32));
-        bytes.put_u32(body.map_or(0, |body| crc32c::crc32c(body)));
-        bytes.freeze()
+    fn request(&self, kind: u8, checkpoint_id: i64, ended: bool, body: &Bytes) -> Bytes {
+        let Self { subtask, attempt, incarnation, .. } = *self;
+        encode_request(kind, subtask as i32, attempt, incarnation, checkpoint_id, ended, body)
     }
 
     fn answered(&mut self, answer: Answer, through: i64) {

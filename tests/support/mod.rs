@@ -168,6 +168,31 @@ pub fn encode_restore(pieces: &[Piece], entries: &[Entry]) -> Bytes {
     bytes.freeze()
 }
 
+/// A request as Java's `WriterRequest.encode` writes it: kind 1 asks whether the report with this body is held, kind 2
+/// whether the writer may finish, which has `ended` with this report.
+pub fn encode_request(
+    kind: u8,
+    subtask: i32,
+    attempt: i32,
+    incarnation: u128,
+    checkpoint_id: i64,
+    ended: bool,
+    body: &Bytes,
+) -> Bytes {
+    let mut bytes = BytesMut::new();
+    bytes.put_u32(0x5057_4352);
+    bytes.put_u8(1);
+    bytes.put_u8(kind);
+    bytes.put_i32(subtask);
+    bytes.put_i32(attempt);
+    bytes.put_u128(incarnation);
+    bytes.put_i64(checkpoint_id);
+    bytes.put_u8(u8::from(ended));
+    bytes.put_i32(body.len() as i32);
+    bytes.put_u32(crc32c::crc32c(body));
+    bytes.freeze()
+}
+
 /// The chunks of a message.
 pub fn chunks(
     kind: u8,
@@ -446,20 +471,11 @@ impl Job {
     }
 
     fn ask(&mut self, kind: u8, subtask: i32, attempt: i32, checkpoint_id: i64, entry: &Entry) -> i64 {
-        let body = encode_entry(entry);
-        let mut bytes = BytesMut::new();
-        bytes.put_u32(0x5057_4352);
-        bytes.put_u8(1);
-        bytes.put_u8(kind.min(2));
-        bytes.put_i32(subtask);
-        bytes.put_i32(attempt);
-        bytes.put_u128(entry.incarnation.0);
-        bytes.put_i64(checkpoint_id);
-        bytes.put_u8(u8::from(kind == 2));
-        bytes.put_i32(body.len() as i32);
-        bytes.put_u32(crc32c::crc32c(&body));
+        let (incarnation, body) = (entry.incarnation.0, encode_entry(entry));
+        let bytes =
+            encode_request(kind.min(2), subtask, attempt, incarnation, checkpoint_id, kind == 2, &body);
         self.next_id += 1;
-        self.step(Event::Request { request: RequestId(self.next_id), bytes: bytes.freeze() });
+        self.step(Event::Request { request: RequestId(self.next_id), bytes });
         self.next_id
     }
 

@@ -30,7 +30,7 @@ impl Coordinator {
             }
         };
         let writer = &self.writers[request.subtask as usize];
-        if !writer.is_to_come(request.attempt) && !writer.listens_to(request.attempt) {
+        if writer.is_over(request.attempt) {
             self.answer(id, Answer::Rejected);
             return Ok(());
         }
@@ -116,11 +116,8 @@ impl Coordinator {
     /// Requests of attempts that are over will never be decided.
     pub(super) fn reject_requests_of_the_gone(&mut self, index: usize) {
         let writer = &self.writers[index];
-        let is_gone = |request: &Request| {
-            request.subtask as usize == index
-                && !writer.is_to_come(request.attempt)
-                && !writer.listens_to(request.attempt)
-        };
+        let is_gone =
+            |request: &Request| request.subtask as usize == index && writer.is_over(request.attempt);
         let asked = self.asked.iter().filter(|(_, asked)| is_gone(&asked.request));
         let gone: Vec<RequestId> = asked.map(|(&id, _)| id).collect();
         for id in gone {

@@ -57,9 +57,9 @@ impl Writer {
         !self.live.is_empty()
     }
 
-    /// Whether this attempt has not been announced yet.
-    pub(super) fn is_to_come(&self, attempt: i32) -> bool {
-        self.attempt.is_none_or(|newest| attempt > newest)
+    /// Whether this attempt has been announced, and may not send any more.
+    pub(super) fn is_over(&self, attempt: i32) -> bool {
+        self.attempt.is_some_and(|newest| attempt <= newest) && !self.listens_to(attempt)
     }
 
     /// A new attempt begins; what an older one had begun to send is gone. Returns whether it is the newest.

@@ -6,13 +6,20 @@ import org.apache.flink.api.common.state.OperatorStateStore;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.core.memory.DataOutputSerializer;
+import org.apache.flink.metrics.MetricGroup;
+import org.apache.paimon.flink.sink.Committable;
+import org.apache.paimon.flink.sink.Committer;
+import org.apache.paimon.manifest.ManifestCommittable;
 
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+
+import javax.annotation.Nullable;
 
 /**
  * The operator states of Paimon's commit listeners, kept in memory and written out by name: a
@@ -27,11 +34,36 @@ final class ListenerStates {
         this.restored = restored;
     }
 
+    /** For a committer whose listeners keep their state here. */
+    Committer.Context context(
+            String commitUser,
+            @Nullable MetricGroup metricGroup,
+            boolean checkpointingEnabled,
+            boolean restored) {
+        return Committer.createContext(
+                commitUser,
+                metricGroup == null ? null : new CommitterMetrics(metricGroup),
+                checkpointingEnabled,
+                restored,
+                store(),
+                1,
+                0);
+    }
+
+    /** What that committer's listeners store now. */
+    Map<String, byte[]> snapshot(Committer<Committable, ManifestCommittable> committer)
+            throws Exception {
+        // Paimon's operator groups its committables for each checkpoint, and with that the
+        // listeners store their state.
+        committer.groupByCheckpoint(Collections.emptyList());
+        return serialize();
+    }
+
     /**
      * A store of list states and of nothing else. Flink's lines have different methods in this
      * interface; Paimon calls the one that all of them have.
      */
-    OperatorStateStore store() {
+    private OperatorStateStore store() {
         return (OperatorStateStore)
                 Proxy.newProxyInstance(
                         ListenerStates.class.getClassLoader(),
@@ -57,7 +89,7 @@ final class ListenerStates {
     }
 
     /** All states that are not empty, by name. */
-    Map<String, byte[]> serialize() throws IOException {
+    private Map<String, byte[]> serialize() throws IOException {
         // What nobody has asked for is kept for a listener that another restart brings back.
         Map<String, byte[]> serialized = new HashMap<>(restored);
         for (Map.Entry<String, State<?>> state : states.entrySet()) {

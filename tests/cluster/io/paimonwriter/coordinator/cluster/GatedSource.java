@@ -18,7 +18,6 @@ import org.apache.flink.table.types.logical.BigIntType;
 import org.apache.flink.table.types.logical.IntType;
 import org.apache.flink.table.types.logical.VarCharType;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
 
@@ -106,11 +105,7 @@ final class GatedSource implements Source<RowData, ScriptedSplit, List<ScriptedS
     @Override
     public SplitEnumerator<ScriptedSplit, List<ScriptedSplit>> createEnumerator(
             SplitEnumeratorContext<ScriptedSplit> context) {
-        List<ScriptedSplit> all = new ArrayList<>();
-        for (int split = 0; split < splitCount; split++) {
-            all.add(new ScriptedSplit(split, 0));
-        }
-        return restoreEnumerator(context, all);
+        return restoreEnumerator(context, ScriptedSplit.unread(splitCount));
     }
 
     @Override

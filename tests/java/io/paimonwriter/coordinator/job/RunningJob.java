@@ -74,12 +74,17 @@ public final class RunningJob implements AutoCloseable {
     }
 
     AccessExecutionJobVertex writerVertex() throws Exception {
+        return vertex(WRITER);
+    }
+
+    /** The first vertex whose name contains {@code part}. */
+    AccessExecutionJobVertex vertex(String part) throws Exception {
         for (AccessExecutionJobVertex vertex : vertices()) {
-            if (vertex.getName().contains(WRITER)) {
+            if (vertex.getName().contains(part)) {
                 return vertex;
             }
         }
-        throw new AssertionError("No vertex with a writer in " + vertexNames());
+        throw new AssertionError("No vertex '" + part + "' in " + vertexNames());
     }
 
     ExecutionState writerState(int subtask) throws Exception {

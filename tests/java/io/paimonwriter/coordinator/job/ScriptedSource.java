@@ -9,7 +9,6 @@ import org.apache.flink.api.connector.source.SplitEnumeratorContext;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
 import org.apache.flink.table.data.RowData;
 
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -47,11 +46,7 @@ final class ScriptedSource implements Source<RowData, ScriptedSplit, List<Script
     @Override
     public SplitEnumerator<ScriptedSplit, List<ScriptedSplit>> createEnumerator(
             SplitEnumeratorContext<ScriptedSplit> context) {
-        List<ScriptedSplit> all = new ArrayList<>();
-        for (int split = 0; split < splitCount; split++) {
-            all.add(new ScriptedSplit(split, 0));
-        }
-        return restoreEnumerator(context, all);
+        return restoreEnumerator(context, ScriptedSplit.unread(splitCount));
     }
 
     @Override

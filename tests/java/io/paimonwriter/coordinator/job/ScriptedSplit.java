@@ -18,6 +18,15 @@ public final class ScriptedSplit implements SourceSplit {
         this.nextRow = nextRow;
     }
 
+    /** So many splits of which no row has been read. */
+    public static List<ScriptedSplit> unread(int count) {
+        List<ScriptedSplit> splits = new ArrayList<>();
+        for (int index = 0; index < count; index++) {
+            splits.add(new ScriptedSplit(index, 0));
+        }
+        return splits;
+    }
+
     @Override
     public String splitId() {
         return Integer.toString(index);

@@ -55,7 +55,7 @@ public final class CoordinatedAppendTableSink extends PairAppendTableSink {
             StoreSinkWrite.Provider writeProvider, String commitUser) {
         return new PaimonWriterOperatorFactory(
                 table,
-                resolvingBlobDescriptors(writeProvider),
+                SinkParts.resolvingBlobDescriptors(table, writeProvider),
                 CoordinatorOptions.settings(table, commitUser, writerName(), input),
                 createCommitterFactory());
     }
@@ -74,7 +74,8 @@ public final class CoordinatedAppendTableSink extends PairAppendTableSink {
 
     @Override
     public DataStreamSink<?> doCommit(DataStream<Committable> written, String commitUser) {
-        DataStreamSink<Committable> end = written.sinkTo(discardingSink()).name("end");
+        DataStreamSink<Committable> end =
+                written.sinkTo(SinkParts.discardingSink(table)).name("end");
         // Not setParallelism: it would take the choice from the adaptive batch scheduler (s75).
         ParallelismUtils.forwardParallelism(end.getTransformation(), written);
         return end;

@@ -108,9 +108,10 @@ public class PaimonCoordinatedSinkBuilder extends PairSinkBuilder {
             throw new IllegalStateException("forRow or forRowData must be called before build");
         }
         SinkPreconditions.check(table, overwritePartition, input);
-        DataStream<RowData> sorted = sortInfo == null ? input : sorted(input, sortInfo);
+        DataStream<RowData> sorted =
+                sortInfo == null ? input : SortedRows.of(table, input, sortInfo);
         DataStream<InternalRow> rows =
-                PartitionShuffle.of(table, internalRows(sorted), parallelism);
+                PartitionShuffle.of(table, InternalRows.of(table, sorted), parallelism);
         return new CoordinatedAppendTableSink(table, overwritePartition, parallelism, input)
                 .sinkFrom(rows);
     }

@@ -82,8 +82,8 @@ final class UserCommitters {
     }
 
     private OpenCommitter open(String commitUser, boolean restored, @Nullable byte[] state) {
-        PairCommitter committer =
-                new PairCommitter(
+        UserCommitter committer =
+                new UserCommitter(
                         factory,
                         table,
                         commitUser,
@@ -153,7 +153,7 @@ final class UserCommitters {
      * done again: Paimon's commit callbacks, for example the partitions of a metastore, and the
      * listeners that mark partitions as done.
      */
-    private void repeat(PairCommitter committer, Snapshot snapshot) throws Exception {
+    private void repeat(UserCommitter committer, Snapshot snapshot) throws Exception {
         committer.filterAndCommit(
                 snapshot.commitIdentifier(),
                 snapshot.watermark() == null ? Long.MIN_VALUE : snapshot.watermark(),
@@ -214,11 +214,11 @@ final class UserCommitters {
     private static final class OpenCommitter {
 
         private final String commitUser;
-        private final PairCommitter committer;
+        private final UserCommitter committer;
         @Nullable private byte[] state;
         private long lastSnapshotId = CommitOutcome.NO_SNAPSHOT;
 
-        private OpenCommitter(String commitUser, PairCommitter committer, @Nullable byte[] state) {
+        private OpenCommitter(String commitUser, UserCommitter committer, @Nullable byte[] state) {
             this.commitUser = commitUser;
             this.committer = committer;
             this.state = state;

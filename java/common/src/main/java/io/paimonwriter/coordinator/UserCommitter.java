@@ -4,7 +4,6 @@ import org.apache.flink.metrics.MetricGroup;
 import org.apache.paimon.flink.FlinkConnectorOptions;
 import org.apache.paimon.flink.sink.Committable;
 import org.apache.paimon.flink.sink.Committer;
-import org.apache.paimon.flink.sink.state.MemoryBackendStateStore;
 import org.apache.paimon.manifest.ManifestCommittable;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.table.FileStoreTable;
@@ -14,17 +13,17 @@ import java.util.List;
 
 import javax.annotation.Nullable;
 
-/** Paimon 2.0's committer of one commit user, together with the state of its listeners. */
-final class PairCommitter implements AutoCloseable {
+/** Paimon's committer of one commit user, together with the state of its listeners. */
+final class UserCommitter implements AutoCloseable {
 
     private final Committer<Committable, ManifestCommittable> committer;
-    private final MemoryBackendStateStore stateStore;
+    private final ListenerStates states;
     private final boolean markDoneWhenRecovering;
 
     /**
      * @param state what {@link #snapshotState} of a former committer returned, null if nothing
      */
-    PairCommitter(
+    UserCommitter(
             Committer.Factory<Committable, ManifestCommittable> factory,
             FileStoreTable table,
             String commitUser,
@@ -32,20 +31,13 @@ final class PairCommitter implements AutoCloseable {
             boolean checkpointingEnabled,
             boolean restored,
             @Nullable byte[] state) {
-        this.stateStore = new MemoryBackendStateStore(CommitterStates.decode(state));
+        this.states = new ListenerStates(CommitterStates.decode(state));
         this.markDoneWhenRecovering =
                 Options.fromMap(table.options())
                         .get(FlinkConnectorOptions.PARTITION_MARK_DONE_RECOVER_FROM_STATE);
         this.committer =
                 factory.create(
-                        Committer.createContext(
-                                commitUser,
-                                metricGroup,
-                                checkpointingEnabled,
-                                restored,
-                                stateStore,
-                                1,
-                                0));
+                        states.context(commitUser, metricGroup, checkpointingEnabled, restored));
     }
 
     boolean forceCreatingSnapshot() {
@@ -70,8 +62,7 @@ final class PairCommitter implements AutoCloseable {
     /** The committer's own state after its last commit, null if there is none. */
     @Nullable
     byte[] snapshotState() throws Exception {
-        committer.snapshotState();
-        return CommitterStates.encode(stateStore.getSerializedStates());
+        return CommitterStates.encode(states.snapshot(committer));
     }
 
     @Override

@@ -3,14 +3,12 @@ package io.paimonwriter.coordinator;
 import org.apache.flink.table.catalog.ObjectIdentifier;
 import org.apache.flink.table.connector.sink.DynamicTableSink;
 import org.apache.flink.table.factories.DynamicTableFactory;
-import org.apache.paimon.flink.sink.FlinkSinkBuilder;
-import org.apache.paimon.flink.sink.FlinkTableSink;
 import org.apache.paimon.table.Table;
 
 import java.util.HashMap;
 
 /** Paimon's table sink, which builds its stream with {@link PaimonCoordinatedSinkBuilder}. */
-final class CoordinatedFlinkTableSink extends FlinkTableSink {
+final class CoordinatedFlinkTableSink extends PairFlinkTableSink {
 
     CoordinatedFlinkTableSink(
             ObjectIdentifier tableIdentifier, Table table, DynamicTableFactory.Context context) {
@@ -18,7 +16,7 @@ final class CoordinatedFlinkTableSink extends FlinkTableSink {
     }
 
     @Override
-    protected FlinkSinkBuilder createSinkBuilder() {
+    protected PaimonCoordinatedSinkBuilder createSinkBuilder() {
         return new PaimonCoordinatedSinkBuilder(table);
     }
 

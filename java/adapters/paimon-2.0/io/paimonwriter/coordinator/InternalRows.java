@@ -7,42 +7,22 @@ import org.apache.flink.table.data.RowData;
 import org.apache.paimon.CoreOptions;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.flink.FlinkRowWrapper;
-import org.apache.paimon.flink.sink.FlinkSinkBuilder;
-import org.apache.paimon.flink.sorter.TableSortInfo;
-import org.apache.paimon.flink.sorter.TableSorter;
 import org.apache.paimon.flink.utils.InternalTypeInfo;
 import org.apache.paimon.flink.utils.ParallelismUtils;
 import org.apache.paimon.table.BlobDescriptorReaderFactory;
-import org.apache.paimon.table.Table;
+import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.types.RowType;
 import org.apache.paimon.utils.UriReaderFactory;
 
 import java.util.Collections;
 import java.util.Set;
 
-/**
- * What the sink builder needs of Paimon 2.0: the steps between the input and the sink of an append
- * table, which Paimon's builder keeps to itself.
- */
-abstract class PairSinkBuilder extends FlinkSinkBuilder {
+/** Paimon 2.0's form of Flink's rows. */
+final class InternalRows {
 
-    PairSinkBuilder(Table table) {
-        super(table);
-    }
+    private InternalRows() {}
 
-    /** The rows, shuffled into ranges and sorted inside each. */
-    DataStream<RowData> sorted(DataStream<RowData> input, TableSortInfo sortInfo) {
-        return TableSorter.getSorter(
-                        input.getExecutionEnvironment(),
-                        input,
-                        table.coreOptions(),
-                        table.rowType(),
-                        sortInfo)
-                .sort();
-    }
-
-    /** The rows in Paimon's form. */
-    DataStream<InternalRow> internalRows(DataStream<RowData> input) {
+    static DataStream<InternalRow> of(FileStoreTable table, DataStream<RowData> input) {
         CoreOptions options = table.coreOptions();
         RowType rowType = table.rowType();
         UriReaderFactory blobReaders = BlobDescriptorReaderFactory.create(table);

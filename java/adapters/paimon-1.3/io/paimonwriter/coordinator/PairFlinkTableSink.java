@@ -1,0 +1,16 @@
+package io.paimonwriter.coordinator;
+
+import org.apache.flink.table.catalog.ObjectIdentifier;
+import org.apache.flink.table.factories.DynamicTableFactory;
+import org.apache.paimon.flink.sink.FlinkTableSink;
+import org.apache.paimon.table.Table;
+
+/** Paimon 1.3's table sink, without a log. */
+abstract class PairFlinkTableSink extends FlinkTableSink {
+
+    PairFlinkTableSink(
+            ObjectIdentifier tableIdentifier, Table table, DynamicTableFactory.Context context) {
+        // A log system belongs to tables with primary keys, which have Paimon's own sink.
+        super(tableIdentifier, table, context, null);
+    }
+}

@@ -16,11 +16,25 @@ import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.api.bridge.java.StreamStatementSet;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
+import org.apache.flink.table.catalog.Column;
+import org.apache.flink.table.catalog.ObjectIdentifier;
+import org.apache.flink.table.catalog.ResolvedCatalogTable;
+import org.apache.flink.table.catalog.ResolvedSchema;
+import org.apache.flink.table.factories.DynamicTableFactory;
+import org.apache.flink.table.factories.FactoryUtil;
+import org.apache.paimon.catalog.Identifier;
+import org.apache.paimon.flink.FormatCatalogTable;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.table.FormatTable;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataTypes;
+import org.apache.paimon.types.RowType;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
@@ -76,6 +90,30 @@ final class SinkPlans {
 
     void createTable(String options) {
         sql("CREATE TABLE t (id BIGINT, word STRING) WITH (%s)", options);
+    }
+
+    /** Paimon creates format tables in Hive and REST catalogs only, so this one is not created. */
+    DynamicTableFactory.Context formatTable(String enabled) {
+        FormatTable table =
+                FormatTable.builder()
+                        .fileIO(LocalFileIO.create())
+                        .identifier(Identifier.create("default", "t"))
+                        .rowType(RowType.of(new DataField(0, "id", DataTypes.BIGINT())))
+                        .partitionKeys(List.of())
+                        .location(warehouse.resolve("t").toString())
+                        .format(FormatTable.Format.PARQUET)
+                        .options(Map.of(ENABLED, enabled, "type", "format-table"))
+                        .build();
+        ResolvedSchema schema =
+                ResolvedSchema.of(
+                        Column.physical("id", org.apache.flink.table.api.DataTypes.BIGINT()));
+        return new FactoryUtil.DefaultDynamicTableContext(
+                ObjectIdentifier.of("coordinated", "default", "t"),
+                new ResolvedCatalogTable(new FormatCatalogTable(table), schema),
+                Map.of(),
+                new Configuration(),
+                SinkPlans.class.getClassLoader(),
+                false);
     }
 
     StreamGraph insert() {

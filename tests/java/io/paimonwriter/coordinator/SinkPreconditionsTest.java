@@ -10,23 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.apache.flink.configuration.Configuration;
 import org.apache.flink.table.api.ValidationException;
-import org.apache.flink.table.catalog.Column;
-import org.apache.flink.table.catalog.ObjectIdentifier;
-import org.apache.flink.table.catalog.ResolvedCatalogTable;
-import org.apache.flink.table.catalog.ResolvedSchema;
-import org.apache.flink.table.factories.DynamicTableFactory;
 import org.apache.flink.table.factories.DynamicTableSinkFactory;
-import org.apache.flink.table.factories.FactoryUtil;
-import org.apache.paimon.catalog.Identifier;
 import org.apache.paimon.flink.FlinkCatalog;
-import org.apache.paimon.flink.FormatCatalogTable;
-import org.apache.paimon.fs.local.LocalFileIO;
-import org.apache.paimon.table.FormatTable;
-import org.apache.paimon.types.DataField;
-import org.apache.paimon.types.DataTypes;
-import org.apache.paimon.types.RowType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,8 +21,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** What the coordinated sink cannot do is refused while the job is planned. */
@@ -80,47 +64,23 @@ class SinkPreconditionsTest {
                 plans.refusal(), "'bucket' = '4'", "HASH_FIXED", "'" + ENABLED + "' = 'false'");
     }
 
-    /** Paimon creates format tables in Hive and REST catalogs only, so this one is not created. */
     @Test
     void s101FormatTablesAreRefused() {
         SinkPlans plans = SinkPlans.of(warehouse);
         FlinkCatalog catalog = (FlinkCatalog) plans.tables.getCatalog("coordinated").get();
         DynamicTableSinkFactory factory = (DynamicTableSinkFactory) catalog.getFactory().get();
         assertContains(
-                SinkPlans.refusal(() -> factory.createDynamicTableSink(formatTable(plans, "true"))),
+                SinkPlans.refusal(() -> factory.createDynamicTableSink(plans.formatTable("true"))),
                 "coordinated.default.t",
                 "format table");
         try {
             assertFalse(
-                    factory.createDynamicTableSink(formatTable(plans, "false"))
+                    factory.createDynamicTableSink(plans.formatTable("false"))
                             instanceof CoordinatedFlinkTableSink);
         } catch (ValidationException e) {
             // Paimon 1.3 leaves these tables to Flink, whose Parquet format is not here.
             assertContains(e.getMessage(), "'parquet'");
         }
-    }
-
-    private static DynamicTableFactory.Context formatTable(SinkPlans plans, String enabled) {
-        FormatTable table =
-                FormatTable.builder()
-                        .fileIO(LocalFileIO.create())
-                        .identifier(Identifier.create("default", "t"))
-                        .rowType(RowType.of(new DataField(0, "id", DataTypes.BIGINT())))
-                        .partitionKeys(List.of())
-                        .location(plans.warehouse.resolve("t").toString())
-                        .format(FormatTable.Format.PARQUET)
-                        .options(Map.of(ENABLED, enabled, "type", "format-table"))
-                        .build();
-        ResolvedSchema schema =
-                ResolvedSchema.of(
-                        Column.physical("id", org.apache.flink.table.api.DataTypes.BIGINT()));
-        return new FactoryUtil.DefaultDynamicTableContext(
-                ObjectIdentifier.of("coordinated", "default", "t"),
-                new ResolvedCatalogTable(new FormatCatalogTable(table), schema),
-                Map.of(),
-                new Configuration(),
-                SinkPreconditionsTest.class.getClassLoader(),
-                false);
     }
 
     @Test

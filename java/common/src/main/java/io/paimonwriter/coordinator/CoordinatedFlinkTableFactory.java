@@ -1,5 +1,6 @@
 package io.paimonwriter.coordinator;
 
+import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.catalog.CatalogTable;
 import org.apache.flink.table.connector.sink.DynamicTableSink;
 import org.apache.paimon.flink.FlinkCatalog;
@@ -7,8 +8,6 @@ import org.apache.paimon.flink.FlinkTableFactory;
 import org.apache.paimon.flink.FormatCatalogTable;
 import org.apache.paimon.flink.source.FlinkTableSource;
 import org.apache.paimon.table.Table;
-
-import java.util.Map;
 
 /** Paimon's table factory, with the coordinated sink for tables whose options ask for it. */
 final class CoordinatedFlinkTableFactory extends FlinkTableFactory {
@@ -27,17 +26,23 @@ final class CoordinatedFlinkTableFactory extends FlinkTableFactory {
         String tableName = context.getObjectIdentifier().asSummaryString();
         CatalogTable origin = context.getCatalogTable().getOrigin();
         if (origin instanceof FormatCatalogTable) {
-            // The catalog table hides all options but those of the format.
-            Map<String, String> options = ((FormatCatalogTable) origin).table().options();
-            if (CoordinatorOptions.isEnabled(tableName, options)) {
-                throw SinkPreconditions.formatTable(tableName);
-            }
+            checkFormatTable(tableName, (FormatCatalogTable) origin);
             return super.createDynamicTableSink(context);
         }
         Table table = paimonTable(context);
         return CoordinatorOptions.isEnabled(tableName, table.options())
                 ? new CoordinatedFlinkTableSink(context.getObjectIdentifier(), table, context)
                 : super.createDynamicTableSink(context);
+    }
+
+    /**
+     * @throws ValidationException if the coordinated sink is asked for this table
+     */
+    static void checkFormatTable(String tableName, FormatCatalogTable table) {
+        // The catalog table hides all options but those of the format.
+        if (CoordinatorOptions.isEnabled(tableName, table.table().options())) {
+            throw SinkPreconditions.formatTable(tableName);
+        }
     }
 
     /**

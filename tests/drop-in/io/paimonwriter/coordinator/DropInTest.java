@@ -168,6 +168,8 @@ class DropInTest {
             assertTrue(notice.contains("The Apache Software Foundation"), notice);
             assertTrue(notice.contains("modified to call it: " + FlinkSinkBuilder.class.getName()));
             assertTrue(text(jar, "META-INF/LICENSE").contains("Apache License"));
+            String crates = text(jar, "META-INF/LICENSE-NATIVE");
+            assertTrue(crates.contains("tokio ") && crates.contains("Tokio Contributors"));
         }
     }
 

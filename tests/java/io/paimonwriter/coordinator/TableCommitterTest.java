@@ -223,7 +223,7 @@ class TableCommitterTest {
 
         Report report = next();
         assertEquals(CommitFailure.FINAL, report.failure);
-        assertTrue(report.message.contains("version 9, expected version 1"), report.message);
+        assertTrue(report.message.contains("version 9, expected at most 1"), report.message);
     }
 
     @Test
@@ -260,30 +260,62 @@ class TableCommitterTest {
     }
 
     @Test
-    void otherSerializerVersionIsFinalAndNamed() throws Exception {
+    void whatANewerPaimonWroteIsFinalAndNamed() throws Exception {
         start(Map.of());
+        open(1, true);
+        next();
         int version = LocalTable.serializerVersion();
 
-        host().commit(
-                        1,
-                        7,
-                        USER,
-                        5,
-                        0,
-                        true,
-                        false,
-                        1,
-                        new int[] {version + 1},
-                        new int[] {1},
-                        new ByteBuffer[] {ByteBuffer.allocateDirect(0)});
+        commitOfANewerPaimon(7, 5);
 
         Report report = next();
         assertEquals(7, report.commitId);
         assertEquals(CommitFailure.FINAL, report.failure);
         for (String part :
-                List.of("db.t", "checkpoint 5", "version " + version, "version " + (version + 1))) {
+                List.of(
+                        "db.t",
+                        "checkpoint 5",
+                        "found committables of serializer version " + (version + 1),
+                        "expected at most " + version,
+                        "stop that job with a savepoint")) {
             assertTrue(report.message.contains(part), report.message);
         }
+    }
+
+    @Test
+    void whatANewerPaimonWroteNeedNotBeReadWhenItIsInTheTable() throws Exception {
+        LocalTable table = start(Map.of());
+        open(1, false);
+        commit(1, 1, 5, table.write(5, 1));
+        next();
+        next();
+        open(1, true);
+        next();
+
+        commitOfANewerPaimon(7, 5);
+        commitOfANewerPaimon(8, 6);
+
+        Report found = next();
+        assertEquals(7, found.commitId);
+        assertEquals(CommitFailure.NONE, found.failure, found.message);
+        assertEquals(1, found.value);
+        assertEquals(CommitFailure.FINAL, next().failure);
+        assertEquals(List.of(5L), table.identifiers());
+    }
+
+    private void commitOfANewerPaimon(long commitId, long identifier) {
+        host().commit(
+                        1,
+                        commitId,
+                        USER,
+                        identifier,
+                        0,
+                        true,
+                        false,
+                        1,
+                        new int[] {LocalTable.serializerVersion() + 1},
+                        new int[] {1},
+                        new ByteBuffer[] {ByteBuffer.allocateDirect(0)});
     }
 
     @Test

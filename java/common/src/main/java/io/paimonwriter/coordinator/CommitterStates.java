@@ -59,7 +59,8 @@ final class CommitterStates {
             if (version != VERSION) {
                 throw new NonRecoverableCoordinatorException(
                         String.format(
-                                "found committer state of version %d, expected version %d",
+                                "found committer state of version %d, expected at most %d; a newer"
+                                        + " release wrote it, so use that release",
                                 version, VERSION));
             }
             for (int left = in.readInt(); left > 0; left--) {

@@ -5,6 +5,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.nio.ByteBuffer;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -56,25 +57,14 @@ final class CoordinatorHost {
             int[] serializerVersions,
             int[] committableCounts,
             ByteBuffer[] payloads) {
-        List<Committable> committables;
+        List<Committable> committables = Collections.emptyList();
+        CommitOutcome unreadable = null;
         try {
             committables = reader.read(serializerVersions, committableCounts, payloads);
         } catch (Throwable t) {
-            String message =
-                    String.format(
-                            "Table %s, %s: the committables cannot be read: %s. Restart with the"
-                                    + " version of Paimon that wrote them.",
-                            settings.tableName(),
-                            CommitFailure.describeIdentifier(identifier),
-                            CommitFailure.describe(t));
-            LOG.error(message, t);
-            int failure = t instanceof Error ? CommitFailure.FAILS_JOB : CommitFailure.FINAL;
-            committer.reject(epoch, commitId, failure, message);
-            return;
+            unreadable = unreadable(identifier, t);
         }
-        committer.commit(
-                epoch,
-                commitId,
+        CommitOrder order =
                 new CommitOrder(
                         commitUser,
                         identifier,
@@ -82,7 +72,27 @@ final class CoordinatorHost {
                         completed,
                         savepoint,
                         attempt,
-                        committables));
+                        committables);
+        if (unreadable == null) {
+            committer.commit(epoch, commitId, order);
+        } else {
+            committer.reject(epoch, commitId, order, unreadable);
+        }
+    }
+
+    private CommitOutcome unreadable(long identifier, Throwable t) {
+        String message =
+                String.format(
+                        "Table %s, %s: the committables cannot be read: %s. Restore with the"
+                                + " version of Paimon that wrote them, stop that job with a"
+                                + " savepoint, and restore that savepoint with this version.",
+                        settings.tableName(),
+                        CommitFailure.describeIdentifier(identifier),
+                        CommitFailure.describe(t));
+        // Not yet an error: the table may hold them.
+        LOG.info(message, t);
+        return CommitOutcome.failed(
+                t instanceof Error ? CommitFailure.FAILS_JOB : CommitFailure.FINAL, message);
     }
 
     void deleteTag(long epoch, String commitUser, long identifier) {

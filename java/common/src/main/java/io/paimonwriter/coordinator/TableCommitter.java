@@ -101,13 +101,18 @@ final class TableCommitter {
                 });
     }
 
-    /** Reports a commit that cannot even be tried, behind what was queued before. */
-    void reject(long epochNumber, long commitId, int failure, String message) {
+    /**
+     * Reports a commit whose committables cannot be read, behind what was queued before. That is no
+     * failure if the table shows it already: every savepoint holds its own commit, so a job that
+     * was stopped with one goes on with an older version of Paimon too.
+     */
+    void reject(long epochNumber, long commitId, CommitOrder order, CommitOutcome failure) {
         tasks.add(
-                new Task(epochNumber, commitId, "reporting a commit that cannot be read") {
+                new Task(epochNumber, commitId, "looking for the " + order) {
+                    @Nullable
                     @Override
-                    CommitOutcome execute() {
-                        return CommitOutcome.failed(failure, message);
+                    CommitOutcome execute() throws Exception {
+                        return committers.reject(epochNumber, order, failure);
                     }
                 });
     }

@@ -149,6 +149,35 @@ final class UserCommitters {
     }
 
     /**
+     * What becomes of a commit whose committables cannot be read: success if the table shows it
+     * already, as {@code filterAndCommit} would find, and otherwise {@code failure}.
+     *
+     * @return null if it is obsolete
+     */
+    @Nullable
+    CommitOutcome reject(long commitEpoch, CommitOrder order, CommitOutcome failure)
+            throws Exception {
+        if (epoch != commitEpoch) {
+            return null;
+        }
+        Optional<Snapshot> latest;
+        try (CommitLocks.Held ignored = acquireLock(order.commitUser)) {
+            latest = table.snapshotManager().latestSnapshotOfUser(order.commitUser);
+        }
+        if (!latest.filter(found -> found.commitIdentifier() >= order.identifier).isPresent()) {
+            LOG.error(failure.message);
+            return failure;
+        }
+        LOG.info("Table {}: what cannot be read is in the table already", settings.tableName());
+        if (order.savepoint) {
+            savepointTags.create(order.commitUser, order.identifier);
+        }
+        OpenCommitter open = committerOf(order.commitUser);
+        open.lastSnapshotId = latest.get().id();
+        return CommitOutcome.success(open.lastSnapshotId, open.state);
+    }
+
+    /**
      * Commits once more what is in the table already. That makes no snapshot; what follows one is
      * done again: Paimon's commit callbacks, for example the partitions of a metastore, and the
      * listeners that mark partitions as done.

@@ -107,7 +107,7 @@ pub fn decode(bytes: &[u8]) -> Result<State> {
     let version = u16::from_le_bytes([header[4], header[5]]);
     if version != VERSION {
         return Err(corrupt(format!(
-            "found format version {version}, expected {VERSION}; a newer release of this library wrote them"
+            "found format version {version}, expected at most {VERSION}; a newer release wrote them, so use that release"
         )));
     }
     let promised = u64::from_le_bytes(read_array(header, 6));

@@ -12,13 +12,10 @@ import org.junit.jupiter.api.Test;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 
 /**
@@ -51,7 +48,7 @@ class WriterEncodingTest {
     /** {@link #ENTRY} in one chunk, sent by attempt 2. */
     @Test
     void goldenEntryEvent() throws Exception {
-        assertGolden(
+        Golden.assertMessage(
                 "entry_event.hex",
                 WriterEvent.split(WriterEvent.Kind.ENTRY, SENDER, 7, ENTRY.encode(), 1024)
                         .get(0)
@@ -70,7 +67,7 @@ class WriterEncodingTest {
         state.pieces.add(new WriterPiece(INCARNATION, 4, true));
         state.entries.add(ENTRY);
         state.entries.add(END_OF_INPUT);
-        assertGolden(
+        Golden.assertMessage(
                 "restore_event.hex",
                 WriterEvent.split(
                                 WriterEvent.Kind.RESTORE,
@@ -85,14 +82,59 @@ class WriterEncodingTest {
     /** Subtask 3, attempt 2 asks whether {@link #ENTRY} is held. */
     @Test
     void goldenConfirmRequest() throws Exception {
-        assertGolden("confirm_request.hex", WriterRequest.confirm(SENDER, ENTRY).bytes());
+        Golden.assertMessage("confirm_request.hex", WriterRequest.confirm(SENDER, ENTRY).bytes());
     }
 
     /** Subtask 3, attempt 2, ended with {@link #END_OF_INPUT}, was told that 7 has completed. */
     @Test
     void goldenMayFinishRequest() throws Exception {
-        assertGolden(
+        Golden.assertMessage(
                 "may_finish_request.hex", WriterRequest.mayFinish(SENDER, 7, END_OF_INPUT).bytes());
+    }
+
+    /** The state of a writer of parallelism 4 that has ended, with both entries. */
+    @Test
+    void goldenState() throws Exception {
+        List<byte[]> elements =
+                WriterState.encode(
+                        new WriterPiece(INCARNATION, 4, true), Arrays.asList(ENTRY, END_OF_INPUT));
+
+        assertEquals(3, elements.size());
+        Golden.assertState("writer_state_v1_piece.hex", elements.get(0));
+        Golden.assertState("writer_state_v1_entry.hex", elements.get(1));
+        Golden.assertState("writer_state_v1_end_of_input.hex", elements.get(2));
+    }
+
+    /** Whatever this release writes, it reads what version 1 was. */
+    @Test
+    void theGoldenStateOfVersion1IsRead() throws Exception {
+        WriterState read =
+                WriterState.decode(
+                        Arrays.asList(
+                                Golden.bytes("writer_state_v1_piece.hex"),
+                                Golden.bytes("writer_state_v1_entry.hex"),
+                                Golden.bytes("writer_state_v1_end_of_input.hex")));
+
+        assertEquals(1, read.pieces.size());
+        assertEquals(INCARNATION, read.pieces.get(0).incarnation);
+        assertEquals(4, read.pieces.get(0).parallelism);
+        assertTrue(read.pieces.get(0).ended);
+        assertEquals(2, read.entries.size());
+        assertArrayEquals(ENTRY.encode(), read.entries.get(0).encode());
+        assertArrayEquals(END_OF_INPUT.encode(), read.entries.get(1).encode());
+    }
+
+    /** Of Paimon's commit listeners, inside the coordinator's checkpoint bytes. */
+    @Test
+    void goldenCommitterState() throws Exception {
+        Map<String, byte[]> states = Map.of("first", new byte[] {1, 2, 3}, "second", new byte[0]);
+
+        Golden.assertState("committer_state_v1.hex", CommitterStates.encode(states));
+
+        Map<String, byte[]> read = CommitterStates.decode(Golden.bytes("committer_state_v1.hex"));
+        assertEquals(states.keySet(), read.keySet());
+        assertArrayEquals(new byte[] {1, 2, 3}, read.get("first"));
+        assertArrayEquals(new byte[0], read.get("second"));
     }
 
     @Test
@@ -178,32 +220,5 @@ class WriterEncodingTest {
                 1, WriterEvent.split(WriterEvent.Kind.ENTRY, SENDER, 7, new byte[0], 4).size());
         assertEquals(
                 2, WriterEvent.split(WriterEvent.Kind.ENTRY, SENDER, 7, new byte[5], 4).size());
-    }
-
-    private static void assertGolden(String name, byte[] actual) throws IOException {
-        String expected =
-                new String(Files.readAllBytes(goldenFile(name)), StandardCharsets.US_ASCII).trim();
-        assertEquals(expected, hex(actual), name);
-    }
-
-    /** Gradle and an IDE start tests in different folders, all of them inside the repository. */
-    private static Path goldenFile(String name) {
-        for (Path folder = Paths.get("").toAbsolutePath();
-                folder != null;
-                folder = folder.getParent()) {
-            Path file = folder.resolve("tests").resolve("golden").resolve(name);
-            if (Files.exists(file)) {
-                return file;
-            }
-        }
-        throw new IllegalStateException("there is no tests/golden/" + name);
-    }
-
-    private static String hex(byte[] bytes) {
-        StringBuilder text = new StringBuilder(bytes.length * 2);
-        for (byte b : bytes) {
-            text.append(String.format("%02x", b));
-        }
-        return text.toString();
     }
 }

@@ -5,15 +5,19 @@ import static io.paimonwriter.coordinator.SinkPlans.ENABLED;
 import static io.paimonwriter.coordinator.SinkPlans.ON;
 import static io.paimonwriter.coordinator.SinkPlans.assertCoordinated;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.factories.DynamicTableSinkFactory;
 import org.apache.paimon.flink.FlinkCatalog;
+import org.apache.paimon.table.FileStoreTable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -21,6 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** What the coordinated sink cannot do is refused while the job is planned. */
@@ -177,6 +182,31 @@ class SinkPreconditionsTest {
                 SinkPlans.refusal(bounded(plans)),
                 "'" + key + "' is 'true'",
                 "'" + key + "' = 'false'");
+    }
+
+    /** Without SQL: not every jar of Paimon that knows the option brings a log system. */
+    @Test
+    void aLogOfTheTableIsRefusedByThePaimonThatWritesIt() throws Exception {
+        SinkPlans plans = SinkPlans.of(warehouse);
+        FileStoreTable table =
+                LocalTable.create(warehouse.resolve("t"), Map.of("log.system", "kafka")).table;
+        DataStream<Long> input = plans.environment.fromSequence(1, 2);
+        Executable check = () -> SinkPreconditions.check(table, null, input);
+
+        boolean hasLogs =
+                SinkPreconditionsTest.class.getResource(
+                                "/org/apache/paimon/flink/log/LogStoreTableFactory.class")
+                        != null;
+
+        if (hasLogs) {
+            assertContains(
+                    assertThrows(ValidationException.class, check).getMessage(),
+                    "'log.system' is 'kafka'",
+                    "set 'log.system' = 'none', or set '" + ENABLED + "' = 'false'");
+        } else {
+            // It ignores what an older version has left in the table.
+            assertDoesNotThrow(check);
+        }
     }
 
     @ParameterizedTest

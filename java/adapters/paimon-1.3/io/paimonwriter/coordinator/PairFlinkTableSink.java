@@ -10,7 +10,7 @@ abstract class PairFlinkTableSink extends FlinkTableSink {
 
     PairFlinkTableSink(
             ObjectIdentifier tableIdentifier, Table table, DynamicTableFactory.Context context) {
-        // A log system belongs to tables with primary keys, which have Paimon's own sink.
+        // The preconditions refuse tables with one.
         super(tableIdentifier, table, context, null);
     }
 }

@@ -18,6 +18,7 @@ import org.apache.flink.streaming.api.environment.CheckpointConfig;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.transformations.WithBoundedness;
 import org.apache.flink.table.api.ValidationException;
+import org.apache.paimon.flink.FlinkConnectorOptions;
 import org.apache.paimon.flink.sink.FlinkSink;
 import org.apache.paimon.options.ConfigOption;
 import org.apache.paimon.options.ConfigOptions;
@@ -46,6 +47,10 @@ final class SinkPreconditions {
     private static final ConfigOption<Boolean> PAIMON_COORDINATOR_COMMIT =
             ConfigOptions.key("sink.coordinator-commit.enabled").booleanType().defaultValue(false);
 
+    /** Only some versions of Paimon have this option, and the others write to no log. */
+    private static final ConfigOption<String> PAIMON_LOG_SYSTEM =
+            ConfigOptions.key("log.system").stringType().defaultValue("none");
+
     private SinkPreconditions() {}
 
     /**
@@ -61,6 +66,7 @@ final class SinkPreconditions {
             DataStream<?> input) {
         String tableName = table.fullName();
         checkTable(tableName, table);
+        checkLog(tableName, table, overwritePartition);
         checkMode(tableName, input.getExecutionEnvironment());
         checkNothingAfterWriter(tableName, table);
         if (FlinkSink.isStreaming(input)) {
@@ -93,6 +99,27 @@ final class SinkPreconditions {
                 tableName,
                 String.format("'%s' is 'true' as well", PAIMON_COORDINATOR_COMMIT.key()),
                 "Only one coordinator may commit; set one of the two to 'false'");
+    }
+
+    /** Paimon writes rows to a log by a sink function of its own, except those that overwrite. */
+    private static void checkLog(
+            String tableName,
+            FileStoreTable table,
+            @Nullable Map<String, String> overwritePartition) {
+        String key = PAIMON_LOG_SYSTEM.key();
+        String log = Options.fromMap(table.options()).get(PAIMON_LOG_SYSTEM);
+        boolean hasLogs =
+                FlinkConnectorOptions.getOptions().stream()
+                        .anyMatch(option -> option.key().equals(key));
+        check(
+                !hasLogs
+                        || overwritePartition != null
+                        || log.equalsIgnoreCase(PAIMON_LOG_SYSTEM.defaultValue()),
+                tableName,
+                String.format("'%s' is '%s'", key, log),
+                String.format(
+                        "The rows would not be written to the log; set '%s' = '%s', or %s",
+                        key, PAIMON_LOG_SYSTEM.defaultValue(), withoutCoordinator()));
     }
 
     /** Flink would choose only after planning, when writer and committer are already made. */

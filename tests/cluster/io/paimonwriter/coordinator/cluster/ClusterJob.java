@@ -5,6 +5,7 @@ import io.paimonwriter.coordinator.job.Await;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.rest.messages.EmptyRequestBody;
 import org.apache.flink.runtime.rest.messages.JobVertexDetailsHeaders;
 import org.apache.flink.runtime.rest.messages.JobVertexMessageParameters;
@@ -12,9 +13,11 @@ import org.apache.flink.runtime.rest.messages.job.JobDetailsInfo;
 import org.apache.flink.runtime.rest.messages.job.SubtaskExecutionAttemptDetailsInfo;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** A job on a {@link ProcessCluster}, as the job manager's REST endpoint shows it. */
@@ -23,8 +26,10 @@ final class ClusterJob {
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final long CALL_LIMIT_SECONDS = 10;
 
-    /** What the name of the vertex with the writers contains; other sinks have "Writer" alone. */
-    private static final String WRITER = "Writer : ";
+    /** Names of vertices with writers, Paimon's own as well; other sinks have "Writer" alone. */
+    private static final Pattern WRITERS = Pattern.compile("Writer(\\(write-only\\))? : ");
+
+    private static final Pattern ALL = Pattern.compile("");
 
     private final ProcessCluster cluster;
     private final JobID id;
@@ -63,15 +68,44 @@ final class ClusterJob {
                 .collect(Collectors.toList());
     }
 
+    /** The attempt number of each task of each vertex. */
+    List<Integer> attempts() throws Exception {
+        return tasks(ALL).stream()
+                .map(SubtaskExecutionAttemptDetailsInfo::getAttempt)
+                .collect(Collectors.toList());
+    }
+
+    /** Whether each task of each vertex is RUNNING. */
+    boolean isWhollyRunning() throws Exception {
+        return tasks(ALL).stream().allMatch(task -> task.getStatus() == ExecutionState.RUNNING);
+    }
+
+    /** Returns once the job is CANCELED. */
+    void cancel() throws Exception {
+        get(cluster.client().cancel(id));
+        await("the job is canceled", () -> status() == JobStatus.CANCELED);
+    }
+
     private List<SubtaskExecutionAttemptDetailsInfo> writers() throws Exception {
-        JobVertexMessageParameters parameters = new JobVertexMessageParameters();
-        parameters.jobPathParameter.resolve(id);
+        return tasks(WRITERS);
+    }
+
+    /** The tasks of the vertices with such names. */
+    private List<SubtaskExecutionAttemptDetailsInfo> tasks(Pattern names) throws Exception {
+        List<SubtaskExecutionAttemptDetailsInfo> tasks = new ArrayList<>();
         for (JobDetailsInfo.JobVertexDetailsInfo vertex :
                 get(cluster.client().getJobDetails(id)).getJobVertexInfos()) {
-            if (vertex.getName().contains(WRITER)) {
-                parameters.jobVertexIdPathParameter.resolve(vertex.getJobVertexID());
+            if (names.matcher(vertex.getName()).find()) {
+                tasks.addAll(tasks(vertex.getJobVertexID()));
             }
         }
+        return tasks;
+    }
+
+    private List<SubtaskExecutionAttemptDetailsInfo> tasks(JobVertexID vertex) throws Exception {
+        JobVertexMessageParameters parameters = new JobVertexMessageParameters();
+        parameters.jobPathParameter.resolve(id);
+        parameters.jobVertexIdPathParameter.resolve(vertex);
         return get(cluster.client()
                         .sendRequest(
                                 JobVertexDetailsHeaders.getInstance(),

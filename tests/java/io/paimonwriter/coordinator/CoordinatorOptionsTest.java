@@ -6,11 +6,14 @@ import static io.paimonwriter.coordinator.SinkPlans.ON;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import org.apache.flink.configuration.Configuration;
 import org.apache.flink.table.catalog.ObjectPath;
 import org.apache.paimon.flink.DataCatalogTable;
 import org.apache.paimon.table.FileStoreTable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -110,5 +113,24 @@ class CoordinatorOptionsTest {
                         .requestHold(Duration.ofSeconds(1))
                         .build();
         assertSame(expected, settings(plans));
+    }
+
+    @ParameterizedTest(name = "chunk-size of {0} bytes, pekko.framesize = {1}: {2}")
+    @CsvSource({
+        "2097152, , 2097152",
+        "8388608, , 8388608",
+        "2097152, 1000000b, 800000",
+        "64, 1b, 1",
+    })
+    void s11ChunksFitTheFramesOfTheCluster(int chunkSize, String frameSize, int expected) {
+        CoordinatorSettings settings =
+                CoordinatorSettings.builder("user", "default.t", "writer")
+                        .chunkSizeBytes(chunkSize)
+                        .build();
+        Configuration taskManager = new Configuration();
+        if (frameSize != null) {
+            taskManager.setString("pekko.framesize", frameSize);
+        }
+        assertEquals(expected, CoordinatorOptions.chunkSizeBytes(settings, taskManager));
     }
 }

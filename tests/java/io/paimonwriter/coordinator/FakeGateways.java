@@ -50,6 +50,7 @@ final class FakeGateways {
                 CoordinatorSettings.builder("user", "db.t", "Writer")
                         .confirmTimeout(confirmTimeout)
                         .build(),
+                2 << 20,
                 cancelled);
     }
 }

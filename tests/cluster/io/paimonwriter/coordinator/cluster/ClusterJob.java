@@ -4,17 +4,23 @@ import io.paimonwriter.coordinator.job.Await;
 
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
+import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.rest.messages.EmptyRequestBody;
+import org.apache.flink.runtime.rest.messages.JobMessageParameters;
 import org.apache.flink.runtime.rest.messages.JobVertexDetailsHeaders;
 import org.apache.flink.runtime.rest.messages.JobVertexMessageParameters;
+import org.apache.flink.runtime.rest.messages.checkpoints.CheckpointingStatistics;
+import org.apache.flink.runtime.rest.messages.checkpoints.CheckpointingStatisticsHeaders;
 import org.apache.flink.runtime.rest.messages.job.JobDetailsInfo;
 import org.apache.flink.runtime.rest.messages.job.SubtaskExecutionAttemptDetailsInfo;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -112,6 +118,76 @@ final class ClusterJob {
                                 parameters,
                                 EmptyRequestBody.getInstance()))
                 .getSubtasks();
+    }
+
+    /** What the job manager says of the checkpoints so far. */
+    CheckpointingStatistics checkpoints() throws Exception {
+        CheckpointingStatisticsHeaders headers = CheckpointingStatisticsHeaders.getInstance();
+        JobMessageParameters parameters = headers.getUnresolvedMessageParameters();
+        parameters.jobPathParameter.resolve(id);
+        return get(
+                cluster.client().sendRequest(headers, parameters, EmptyRequestBody.getInstance()));
+    }
+
+    /** Where the newest completed checkpoint is kept. */
+    String latestCheckpoint() throws Exception {
+        return checkpoints()
+                .getLatestCheckpoints()
+                .getCompletedCheckpointStatistics()
+                .getExternalPath();
+    }
+
+    /** Takes a savepoint below {@code directory} and goes on. */
+    void savepoint(Path directory) throws Exception {
+        trigger(
+                "a savepoint has completed",
+                () ->
+                        cluster.client()
+                                .triggerSavepoint(
+                                        id,
+                                        directory.toUri().toString(),
+                                        SavepointFormatType.CANONICAL));
+    }
+
+    /** Stops the job with a savepoint below {@code directory}. Returns the savepoint's path. */
+    String stopWithSavepoint(Path directory) throws Exception {
+        String path =
+                trigger(
+                        "the job has stopped with a savepoint",
+                        () ->
+                                cluster.client()
+                                        .stopWithSavepoint(
+                                                id,
+                                                false,
+                                                directory.toUri().toString(),
+                                                SavepointFormatType.CANONICAL));
+        awaitFinished();
+        return path;
+    }
+
+    /** Flink refuses one while it has just declined a checkpoint, so it is asked again. */
+    private String trigger(String what, Callable<CompletableFuture<String>> savepoint) {
+        String[] path = new String[1];
+        await(
+                what,
+                () -> {
+                    path[0] = savepoint.call().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+                    return true;
+                });
+        return path[0];
+    }
+
+    /** Returns once the job has ended FAILED. */
+    void awaitFailed() throws Exception {
+        await("the job has ended", () -> status().isGloballyTerminalState());
+        if (status() != JobStatus.FAILED) {
+            throw new AssertionError("The job is " + status());
+        }
+    }
+
+    void cancel() throws Exception {
+        get(cluster.client().cancel(id));
+        await("the job has ended", () -> status().isGloballyTerminalState());
     }
 
     /** Returns once {@code condition} holds; meanwhile the job manager may be gone. */

@@ -3,9 +3,12 @@ package io.paimonwriter.coordinator.cluster;
 import io.paimonwriter.coordinator.PaimonCoordinatedSinkBuilder;
 import io.paimonwriter.coordinator.job.AppendTable;
 
+import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.table.data.RowData;
 import org.apache.flink.util.FileUtils;
 import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.table.FileStoreTable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
@@ -66,10 +69,15 @@ abstract class ClusterTest {
             AppendTable table,
             FileIO fileIO,
             StreamExecutionEnvironment environment) {
+        write(source.rows(environment), table.open(fileIO), source.splitCount);
+    }
+
+    /** Puts the writers of the table behind these rows. */
+    static void write(DataStream<RowData> rows, FileStoreTable table, int parallelism) {
         Map<String, String> enabled = Map.of("sink.committer-coordinator-operator.enabled", "true");
-        new PaimonCoordinatedSinkBuilder(table.open(fileIO).copy(enabled))
-                .forRowData(source.rows(environment))
-                .parallelism(source.splitCount)
+        new PaimonCoordinatedSinkBuilder(table.copy(enabled))
+                .forRowData(rows)
+                .parallelism(parallelism)
                 .build();
     }
 }

@@ -59,8 +59,8 @@ public final class AppendTable {
     }
 
     /** The same, partitioned by these columns. */
-    static AppendTable create(Path directory, Map<String, String> options, String... partitionKeys)
-            throws Exception {
+    public static AppendTable create(
+            Path directory, Map<String, String> options, String... partitionKeys) throws Exception {
         AppendTable table = at(directory);
         Map<String, String> allOptions = new HashMap<>(options);
         allOptions.put("bucket", "-1");

@@ -36,7 +36,7 @@ final class CoordinatorClient {
             "The task fails so that its region restarts and replays. If this repeats, look in the"
                     + " job manager's log for the coordinator's own errors, and compare"
                     + " sink.committer-coordinator-operator.confirm-timeout with pekko.ask.timeout"
-                    + " and sink.committer-coordinator-operator.chunk-size with pekko.framesize.";
+                    + " and pekko.framesize of the job manager with that of the task manager.";
 
     private final WriterIdentity identity;
     private final OperatorEventGateway events;
@@ -52,11 +52,12 @@ final class CoordinatorClient {
             OperatorEventGateway events,
             RequestGateway requests,
             CoordinatorSettings settings,
+            int chunkSizeBytes,
             BooleanSupplier cancelled) {
         this.identity = identity;
         this.events = events;
         this.requests = requests;
-        this.chunkSizeBytes = settings.chunkSizeBytes();
+        this.chunkSizeBytes = chunkSizeBytes;
         this.confirmTimeoutMillis = settings.confirmTimeoutMillis();
         this.cancelled = cancelled;
     }

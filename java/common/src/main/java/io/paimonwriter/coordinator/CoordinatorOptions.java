@@ -46,6 +46,14 @@ public final class CoordinatorOptions {
                     .defaultValue(Duration.ofSeconds(10))
                     .withDeprecatedKeys("akka.ask.timeout");
 
+    private static final org.apache.flink.configuration.ConfigOption<
+                    org.apache.flink.configuration.MemorySize>
+            FRAME_SIZE =
+                    org.apache.flink.configuration.ConfigOptions.key("pekko.framesize")
+                            .memoryType()
+                            .defaultValue(org.apache.flink.configuration.MemorySize.ofMebiBytes(10))
+                            .withDeprecatedKeys("akka.framesize");
+
     public static final ConfigOption<Boolean> ENABLED =
             key(PREFIX + "enabled")
                     .booleanType()
@@ -69,8 +77,8 @@ public final class CoordinatorOptions {
                     .defaultValue(MemorySize.ofMebiBytes(2))
                     .withDescription(
                             "How much of a checkpoint's committables one event to the coordinator"
-                                + " carries; what is larger goes in several events. Must be below"
-                                + " 'pekko.framesize', and at most 8 mb.");
+                                + " carries; what is larger goes in several events. At most 8 mb,"
+                                + " and never more than four fifths of 'pekko.framesize'.");
 
     public static final ConfigOption<Duration> CONFIRM_TIMEOUT =
             key(PREFIX + "confirm-timeout")
@@ -174,6 +182,18 @@ public final class CoordinatorOptions {
                 .requestHold(requestHold(environment.getConfiguration()))
                 .endInputWatermark(tableOptions.get(END_INPUT_WATERMARK))
                 .build();
+    }
+
+    /**
+     * The chunk size that fits the frames of this cluster, which the client that planned the job
+     * need not know. A frame above its limit would vanish without a word, again and again.
+     *
+     * @param taskManager the configuration that this process was started with
+     */
+    static int chunkSizeBytes(CoordinatorSettings settings, ReadableConfig taskManager) {
+        // The rest is for what Flink puts around an event.
+        long mostBytes = Math.max(1, taskManager.get(FRAME_SIZE).getBytes() / 5 * 4);
+        return (int) Math.min(settings.chunkSizeBytes(), mostBytes);
     }
 
     /** In batch mode Flink takes none, whatever their options say. */

@@ -6,6 +6,7 @@ import org.apache.flink.api.common.TaskInfo;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.typeutils.base.array.BytePrimitiveArraySerializer;
+import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.operators.coordination.CoordinationResponse;
 import org.apache.flink.runtime.operators.coordination.OperatorEventGateway;
@@ -87,6 +88,7 @@ public class PaimonWriterOperator extends PairWriteOperator {
                         eventGateway,
                         this::sendRequest,
                         settings,
+                        CoordinatorOptions.chunkSizeBytes(settings, taskManagerConfiguration()),
                         this::isCancelledOrFailing);
         committableSerializer = new CommittableSerializer(new CommitMessageSerializer());
         watermark = Long.MIN_VALUE;
@@ -102,6 +104,10 @@ public class PaimonWriterOperator extends PairWriteOperator {
             entries.restore(
                     context.getRestoredCheckpointId().orElse(NO_CHECKPOINT), entryState.get());
         }
+    }
+
+    private ReadableConfig taskManagerConfiguration() {
+        return getContainingTask().getEnvironment().getTaskManagerInfo().getConfiguration();
     }
 
     private CompletableFuture<CoordinationResponse> sendRequest(WriterRequest request)

@@ -37,11 +37,19 @@ final class GatedSource implements Source<RowData, ScriptedSplit, List<ScriptedS
     final int splitCount;
     final long rowsPerSplit;
 
+    /** How long a reader rests after each row until the split's gate opens. */
+    final long pauseMillis;
+
     GatedSource(String name, Gates gates, int splitCount, long rowsPerSplit) {
+        this(name, gates, splitCount, rowsPerSplit, 0);
+    }
+
+    GatedSource(String name, Gates gates, int splitCount, long rowsPerSplit, long pauseMillis) {
         this.name = name;
         this.gates = gates;
         this.splitCount = splitCount;
         this.rowsPerSplit = rowsPerSplit;
+        this.pauseMillis = pauseMillis;
     }
 
     /** Lets the split end. */
@@ -79,6 +87,11 @@ final class GatedSource implements Source<RowData, ScriptedSplit, List<ScriptedS
 
     /** The rows as a stream, with one subtask for each split. */
     DataStream<RowData> rows(StreamExecutionEnvironment environment) {
+        return rows(environment, splitCount);
+    }
+
+    /** The same with another number of subtasks. */
+    DataStream<RowData> rows(StreamExecutionEnvironment environment, int parallelism) {
         return environment
                 .fromSource(
                         this,
@@ -89,7 +102,7 @@ final class GatedSource implements Source<RowData, ScriptedSplit, List<ScriptedS
                                 new IntType(),
                                 new VarCharType(VarCharType.MAX_LENGTH)))
                 .uid(name)
-                .setParallelism(splitCount);
+                .setParallelism(parallelism);
     }
 
     @Override

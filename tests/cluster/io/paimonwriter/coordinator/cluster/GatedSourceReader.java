@@ -39,13 +39,16 @@ final class GatedSourceReader implements SourceReader<RowData, ScriptedSplit> {
         boolean allEnded = noMoreSplits;
         for (ScriptedSplit split : splits) {
             long rowsLeft = source.rowsPerSplit - split.nextRow;
-            if (rowsLeft > 1 || rowsLeft == 1 && source.gates.isOpen(source.gate(split.index))) {
+            boolean held =
+                    (rowsLeft == 1 || source.pauseMillis > 0)
+                            && !source.gates.isOpen(source.gate(split.index));
+            if (rowsLeft > 1 || rowsLeft == 1 && !held) {
                 long id = split.index * GatedSource.STRIDE + split.nextRow;
                 output.collect(
                         GenericRowData.of(
                                 id, split.index, StringData.fromString("payload of " + id)));
                 split.nextRow++;
-                return InputStatus.MORE_AVAILABLE;
+                return held ? InputStatus.NOTHING_AVAILABLE : InputStatus.MORE_AVAILABLE;
             }
             allEnded &= rowsLeft == 0;
         }
@@ -56,7 +59,8 @@ final class GatedSourceReader implements SourceReader<RowData, ScriptedSplit> {
     @Override
     public CompletableFuture<Void> isAvailable() {
         return new CompletableFuture<Void>()
-                .completeOnTimeout(null, POLL_MILLIS, TimeUnit.MILLISECONDS);
+                .completeOnTimeout(
+                        null, Math.max(POLL_MILLIS, source.pauseMillis), TimeUnit.MILLISECONDS);
     }
 
     @Override

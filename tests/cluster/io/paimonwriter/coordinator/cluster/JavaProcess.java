@@ -2,6 +2,7 @@ package io.paimonwriter.coordinator.cluster;
 
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -71,6 +72,24 @@ final class JavaProcess {
         Process process = builder.start();
         ALIVE.add(process);
         return new JavaProcess(name, log, process);
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    /** What the JDK's jcmd answers when it asks this process. */
+    String jcmd(String... command) throws Exception {
+        List<String> words = new ArrayList<>();
+        words.add(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString());
+        words.add(Long.toString(pid()));
+        words.addAll(List.of(command));
+        Process jcmd = new ProcessBuilder(words).redirectErrorStream(true).start();
+        String answer = new String(jcmd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        if (jcmd.waitFor() != 0) {
+            throw new IllegalStateException(words + " failed: " + answer);
+        }
+        return answer;
     }
 
     boolean isAlive() {

@@ -161,6 +161,10 @@ final class ProcessCluster implements AutoCloseable {
                         List.of("--configDir", directory.resolve("conf").toString()));
     }
 
+    JavaProcess jobManager() {
+        return jobManager;
+    }
+
     void killJobManager() throws Exception {
         jobManager.kill();
     }

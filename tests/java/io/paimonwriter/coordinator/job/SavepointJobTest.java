@@ -166,9 +166,8 @@ class SavepointJobTest extends JobTest {
     @CsvSource({
         "execution.checkpointing.unaligned.enabled, true",
         "execution.checkpointing.max-concurrent-checkpoints, 3",
-        "jobmanager.execution.failover-strategy, full",
     })
-    void s12h28s05s107AJobWithFailuresHoldsEachRowOnce(String key, String value) throws Exception {
+    void s12h28s05AJobWithFailuresHoldsEachRowOnce(String key, String value) throws Exception {
         AppendTable table = createTable();
         WriteJob frequent =
                 new WriteJob(script, table)

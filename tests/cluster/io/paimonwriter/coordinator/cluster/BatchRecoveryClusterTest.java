@@ -1,5 +1,8 @@
 package io.paimonwriter.coordinator.cluster;
 
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Fault.HANGING;
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Part.METADATA;
+
 import static org.apache.flink.runtime.execution.ExecutionState.FINISHED;
 import static org.apache.flink.runtime.execution.ExecutionState.RUNNING;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -86,20 +89,21 @@ class BatchRecoveryClusterTest extends ClusterTest {
     @Test
     void s73TheWriterThatWaitedForTheFinalCommitRunsAgainForNothing() throws Exception {
         ProcessCluster cluster = startCluster(1, 5, RECOVERY);
-        HeldCommits commits = new HeldCommits(source.gates);
-        ClusterJob job = submit(cluster, commits);
+        FaultyFileIO fileIO = new FaultyFileIO(source.gates);
+        ClusterJob job = submit(cluster, fileIO);
         source.open(0);
         source.open(1);
         source.open(2);
         job.await(
                 "three writers are FINISHED and one runs",
                 () -> job.writerStates().equals(List.of(FINISHED, FINISHED, FINISHED, RUNNING)));
+        fileIO.begin(METADATA, HANGING);
         source.openAll();
-        job.await("the final commit has begun", commits::isHolding);
+        job.await("the final commit has begun", () -> fileIO.hits(METADATA, HANGING) > 0);
         // So that the writer does not hear of the commit.
         JavaProcess writers = cluster.taskManager("task-manager-1");
         writers.freeze();
-        commits.release();
+        fileIO.end(METADATA, HANGING);
         job.await("all rows are in the table", () -> table.identifiers().equals(ONE_FINAL_COMMIT));
         replaceJobManager(cluster, job, 3);
         writers.thaw();

@@ -22,7 +22,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -185,14 +187,14 @@ final class ClusterJob {
         }
     }
 
-    void cancel() throws Exception {
-        get(cluster.client().cancel(id));
-        await("the job has ended", () -> status().isGloballyTerminalState());
-    }
-
     /** Returns once {@code condition} holds; meanwhile the job manager may be gone. */
     void await(String what, ProcessCluster.Question condition) {
-        Await.until(what, LIMIT, () -> ProcessCluster.answers(condition), this::describe);
+        await(what, LIMIT, condition);
+    }
+
+    /** The same within a limit that suits {@code condition}. */
+    void await(String what, Duration limit, ProcessCluster.Question condition) {
+        Await.until(what, limit, () -> ProcessCluster.answers(condition), this::describe);
     }
 
     /** Returns once the job is FINISHED. */
@@ -204,7 +206,11 @@ final class ClusterJob {
     }
 
     private String describe() throws Exception {
-        return String.format("The job is %s, its writers are %s", status(), writerStates());
+        try {
+            return String.format("The job is %s, its writers are %s", status(), writerStates());
+        } catch (ExecutionException | TimeoutException e) {
+            return "The job manager does not answer: " + e;
+        }
     }
 
     private static <T> T get(CompletableFuture<T> answer) throws Exception {

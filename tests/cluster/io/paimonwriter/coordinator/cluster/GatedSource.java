@@ -25,17 +25,17 @@ import java.util.TreeSet;
  * A bounded source of rows (id BIGINT, subtask INT, payload STRING) with one split for each
  * subtask. A split's last row is held back until its gate opens.
  */
-final class GatedSource implements Source<RowData, ScriptedSplit, List<ScriptedSplit>> {
+class GatedSource implements Source<RowData, ScriptedSplit, List<ScriptedSplit>> {
 
     private static final long serialVersionUID = 1L;
 
     /** Row n of split s has the id s * STRIDE + n, so that a missing id tells where it belongs. */
-    static final long STRIDE = 1_000_000L;
+    static final long STRIDE = 1_000_000_000L;
 
     final String name;
     final Gates gates;
     final int splitCount;
-    final long rowsPerSplit;
+    private final long rowsPerSplit;
 
     /** How long a reader rests after each row until the split's gate opens. */
     final long pauseMillis;
@@ -64,8 +64,23 @@ final class GatedSource implements Source<RowData, ScriptedSplit, List<ScriptedS
         }
     }
 
+    /** How many rows of the split may be emitted by now. */
+    long released(int split) {
+        return gates.isOpen(gate(split)) ? rowsPerSplit : rowsPerSplit - 1;
+    }
+
+    /** Whether the reader of the split rests after each row. */
+    boolean rests(int split) {
+        return pauseMillis > 0 && !gates.isOpen(gate(split));
+    }
+
+    /** How many rows each split has when it ends. */
+    long length() {
+        return rowsPerSplit;
+    }
+
     /** The gate that holds back the last row of a split. */
-    String gate(int split) {
+    private String gate(int split) {
         return "gate-of-" + name + "-" + split;
     }
 

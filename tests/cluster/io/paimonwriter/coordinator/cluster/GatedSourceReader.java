@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** Emits the rows of its splits, each last one once the split's gate is open. */
+/** Emits the rows of its splits as the source releases them. */
 final class GatedSourceReader implements SourceReader<RowData, ScriptedSplit> {
 
     private static final long POLL_MILLIS = 10;
@@ -38,19 +38,17 @@ final class GatedSourceReader implements SourceReader<RowData, ScriptedSplit> {
     public InputStatus pollNext(ReaderOutput<RowData> output) {
         boolean allEnded = noMoreSplits;
         for (ScriptedSplit split : splits) {
-            long rowsLeft = source.rowsPerSplit - split.nextRow;
-            boolean held =
-                    (rowsLeft == 1 || source.pauseMillis > 0)
-                            && !source.gates.isOpen(source.gate(split.index));
-            if (rowsLeft > 1 || rowsLeft == 1 && !held) {
+            if (split.nextRow < source.released(split.index)) {
                 long id = split.index * GatedSource.STRIDE + split.nextRow;
                 output.collect(
                         GenericRowData.of(
                                 id, split.index, StringData.fromString("payload of " + id)));
                 split.nextRow++;
-                return held ? InputStatus.NOTHING_AVAILABLE : InputStatus.MORE_AVAILABLE;
+                return source.rests(split.index)
+                        ? InputStatus.NOTHING_AVAILABLE
+                        : InputStatus.MORE_AVAILABLE;
             }
-            allEnded &= rowsLeft == 0;
+            allEnded &= split.nextRow == source.length();
         }
         return allEnded ? InputStatus.END_OF_INPUT : InputStatus.NOTHING_AVAILABLE;
     }

@@ -3,11 +3,12 @@ package io.paimonwriter.coordinator.cluster;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 /**
  * What test and tasks tell each other across processes, as files in a directory: a gate is open
@@ -32,10 +33,46 @@ final class Gates implements Serializable {
         return Files.exists(Path.of(directory, gate));
     }
 
+    /** Closes a gate, which may be closed already. */
+    void close(String gate) throws IOException {
+        Files.deleteIfExists(Path.of(directory, gate));
+    }
+
+    /** Opens a gate with a text that who passes it can read. */
+    void write(String gate, String text) throws IOException {
+        Path whole = Files.writeString(Files.createTempFile(Path.of(directory), gate, ""), text);
+        Files.move(whole, Path.of(directory, gate), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    String read(String gate) throws IOException {
+        return Files.readString(Path.of(directory, gate));
+    }
+
+    /** Leaves one more mark of this name. */
+    void mark(String name) throws IOException {
+        Files.createTempFile(Path.of(directory), markPrefix(name), "");
+    }
+
+    /** How many marks of this name there are. */
+    int marks(String name) throws IOException {
+        try (DirectoryStream<Path> marks =
+                Files.newDirectoryStream(Path.of(directory), markPrefix(name) + "*")) {
+            int count = 0;
+            for (Path mark : marks) {
+                count++;
+            }
+            return count;
+        }
+    }
+
+    private static String markPrefix(String name) {
+        return "mark-of-" + name + "-";
+    }
+
     /** Notes that a reader of this source starts. */
     void markStart(String source, int subtask) {
         try {
-            Files.createTempFile(Path.of(directory), startPrefix(source, subtask), "");
+            mark(start(source, subtask));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -45,22 +82,12 @@ final class Gates implements Serializable {
     List<Integer> starts(String source, int parallelism) throws IOException {
         List<Integer> starts = new ArrayList<>();
         for (int subtask = 0; subtask < parallelism; subtask++) {
-            String prefix = startPrefix(source, subtask);
-            try (Stream<Path> files = Files.list(Path.of(directory))) {
-                starts.add(
-                        (int)
-                                files.filter(
-                                                file ->
-                                                        file.getFileName()
-                                                                .toString()
-                                                                .startsWith(prefix))
-                                        .count());
-            }
+            starts.add(marks(start(source, subtask)));
         }
         return starts;
     }
 
-    private static String startPrefix(String source, int subtask) {
-        return "start-of-" + source + "-" + subtask + "-";
+    private static String start(String source, int subtask) {
+        return "start-of-" + source + "-" + subtask;
     }
 }

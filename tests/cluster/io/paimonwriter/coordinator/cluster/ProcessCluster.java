@@ -47,15 +47,20 @@ final class ProcessCluster implements AutoCloseable {
 
     private final Path directory;
     private final Map<String, String> options;
+    private final Network network;
+    private final int zooKeeperPort;
     private final List<JavaProcess> all = new ArrayList<>();
     private final Map<String, JavaProcess> taskManagers = new LinkedHashMap<>();
+    private final List<JavaProcess> jobManagers = new ArrayList<>();
     private JavaProcess jobManager;
     private RestClusterClient<StandaloneClusterId> client;
-    private int jobManagersStarted;
 
-    private ProcessCluster(Path directory, Map<String, String> options) {
+    private ProcessCluster(Path directory, Map<String, String> options, int zooKeeperPort)
+            throws IOException {
         this.directory = directory;
         this.options = options;
+        this.zooKeeperPort = zooKeeperPort;
+        this.network = new Network(directory.resolve("conf"), zooKeeperPort);
     }
 
     /**
@@ -71,10 +76,10 @@ final class ProcessCluster implements AutoCloseable {
         Map<String, String> allOptions = defaults(directory, zooKeeperPort);
         allOptions.put("taskmanager.numberOfTaskSlots", Integer.toString(slots));
         allOptions.putAll(options);
-        ProcessCluster cluster = new ProcessCluster(directory, allOptions);
+        ProcessCluster cluster = new ProcessCluster(directory, allOptions, zooKeeperPort);
         try {
             cluster.writeConfiguration();
-            cluster.startZooKeeper(zooKeeperPort);
+            cluster.startZooKeeper();
             cluster.startJobManager();
             for (int number = 1; number <= taskManagerCount; number++) {
                 cluster.startTaskManager("task-manager-" + number);
@@ -97,13 +102,12 @@ final class ProcessCluster implements AutoCloseable {
         // How long a killed job manager stays the leader.
         options.put("high-availability.zookeeper.client.session-timeout", "4 s");
         options.put("high-availability.zookeeper.client.connection-timeout", "4 s");
-        options.put("jobmanager.rpc.address", "localhost");
+        options.put("jobmanager.rpc.address", Network.JOB_MANAGER);
         options.put("jobmanager.bind-host", "localhost");
         options.put("rest.address", "localhost");
         options.put("rest.bind-address", "localhost");
         options.put("rest.bind-port", "0");
         options.put("rest.retry.delay", "100 ms");
-        options.put("taskmanager.host", "localhost");
         options.put("taskmanager.bind-host", "localhost");
         options.put("taskmanager.memory.flink.size", "640m");
         options.put("taskmanager.memory.managed.size", "32m");
@@ -123,7 +127,7 @@ final class ProcessCluster implements AutoCloseable {
                         .collect(Collectors.toList()));
     }
 
-    private void startZooKeeper(int port) throws Exception {
+    private void startZooKeeper() throws Exception {
         Path file = directory.resolve("conf/zoo.cfg");
         Files.write(
                 file,
@@ -132,7 +136,7 @@ final class ProcessCluster implements AutoCloseable {
                         "tickTime=500",
                         "dataDir=" + directory.resolve("zookeeper"),
                         "clientPortAddress=127.0.0.1",
-                        "clientPort=" + port,
+                        "clientPort=" + zooKeeperPort,
                         "admin.enableServer=false"));
         JavaProcess process =
                 run(
@@ -144,21 +148,31 @@ final class ProcessCluster implements AutoCloseable {
                                 "-Dzookeeper.preAllocSize=1024"),
                         ZooKeeperServerMain.class,
                         List.of(file.toString()));
-        Await.until("ZooKeeper serves", START_LIMIT, () -> serves(port), () -> tail(process));
+        Await.until(
+                "ZooKeeper serves", START_LIMIT, () -> serves(zooKeeperPort), () -> tail(process));
     }
 
-    /** Starts a job manager; the cluster has at most one. It takes over once it is the leader. */
+    /** Starts a job manager, which takes over as soon as no other is the leader. */
     void startJobManager() throws Exception {
-        if (jobManager != null && jobManager.isAlive()) {
-            throw new IllegalStateException("There is a job manager already");
-        }
-        jobManagersStarted++;
+        int rpcPort = freePort();
+        int blobPort = freePort();
+        List<String> jvmOptions = new ArrayList<>(network.addJobManager(rpcPort, blobPort));
+        jvmOptions.add("-Xmx512m");
         jobManager =
                 run(
-                        "job-manager-" + jobManagersStarted,
-                        List.of("-Xmx512m"),
+                        "job-manager-" + (jobManagers.size() + 1),
+                        jvmOptions,
                         StandaloneSessionClusterEntrypoint.class,
-                        List.of("--configDir", directory.resolve("conf").toString()));
+                        List.of(
+                                "--configDir",
+                                directory.resolve("conf").toString(),
+                                "-Dhigh-availability.jobmanager.port=" + rpcPort,
+                                "-Dblob.server.port=" + blobPort,
+                                "-Dhigh-availability.zookeeper.quorum="
+                                        + network.zooKeeper.address()
+                                        + ":"
+                                        + zooKeeperPort));
+        jobManagers.add(jobManager);
     }
 
     JavaProcess jobManager() {
@@ -169,6 +183,16 @@ final class ProcessCluster implements AutoCloseable {
         jobManager.kill();
     }
 
+    /** The process of the job manager that was started last. */
+    JavaProcess jobManager() {
+        return jobManager;
+    }
+
+    /** What can be cut between the processes. */
+    Network network() {
+        return network;
+    }
+
     /** Starts a task manager of this name, with the memory that Flink's own script would give. */
     void startTaskManager(String name) throws Exception {
         TaskExecutorProcessSpec memory =
@@ -176,19 +200,26 @@ final class ProcessCluster implements AutoCloseable {
         List<String> arguments = new ArrayList<>();
         arguments.addAll(List.of("--configDir", directory.resolve("conf").toString()));
         arguments.addAll(words(TaskExecutorProcessUtils.generateDynamicConfigsStr(memory)));
-        arguments.addAll(List.of("-D", "taskmanager.resource-id=" + name));
-        taskManagers.put(
-                name,
-                run(
-                        name,
-                        words(ProcessMemoryUtils.generateJvmParametersStr(memory)),
-                        TaskManagerRunner.class,
-                        arguments));
+        int rpcPort = freePort();
+        int metricsPort = freePort();
+        arguments.add("-Dtaskmanager.resource-id=" + name);
+        arguments.add("-Dtaskmanager.host=" + name);
+        arguments.add("-Dtaskmanager.rpc.port=" + rpcPort);
+        arguments.add("-Dmetrics.internal.query-service.port=" + metricsPort);
+        List<String> jvmOptions =
+                new ArrayList<>(network.addTaskManager(name, rpcPort, metricsPort));
+        jvmOptions.addAll(words(ProcessMemoryUtils.generateJvmParametersStr(memory)));
+        taskManagers.put(name, run(name, jvmOptions, TaskManagerRunner.class, arguments));
     }
 
     /** The process of the task manager of this name. */
     JavaProcess taskManager(String name) {
         return taskManagers.get(name);
+    }
+
+    /** The names of the task managers. */
+    List<String> taskManagers() {
+        return new ArrayList<>(taskManagers.keySet());
     }
 
     private JavaProcess run(
@@ -198,6 +229,36 @@ final class ProcessCluster implements AutoCloseable {
                 JavaProcess.start(name, directory, jvmOptions, mainClass.getName(), arguments);
         all.add(process);
         return process;
+    }
+
+    /**
+     * Does what a supervisor does with processes that have ended: starts the task managers again,
+     * and a job manager if there is none.
+     *
+     * @return the names of those that had ended
+     */
+    List<String> startTheDead() throws Exception {
+        List<String> dead = new ArrayList<>();
+        for (String name : taskManagers()) {
+            if (!taskManagers.get(name).isAlive()) {
+                dead.add(name);
+                startTaskManager(name);
+            }
+        }
+        if (!jobManager.isAlive()) {
+            dead.add(Network.JOB_MANAGER);
+            startJobManager();
+        }
+        return dead;
+    }
+
+    /** Ends all job managers but the one that was started last. */
+    void killOldJobManagers() throws Exception {
+        for (JavaProcess old : jobManagers) {
+            if (old != jobManager) {
+                old.kill();
+            }
+        }
     }
 
     /** Returns once every task manager that lives has registered with the job manager. */
@@ -252,6 +313,7 @@ final class ProcessCluster implements AutoCloseable {
         for (JavaProcess process : all) {
             process.kill();
         }
+        network.close();
         // Each process of Flink has unpacked 20 MB there.
         FileUtils.deleteDirectory(directory.resolve("tmp").toFile());
     }

@@ -11,6 +11,7 @@ import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
+import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.schema.Schema;
 import org.apache.paimon.schema.SchemaManager;
@@ -98,9 +99,32 @@ public final class AppendTable {
         return snapshots;
     }
 
+    /** How many rows the newest snapshot has; 0 without one. */
+    public long rowCount() {
+        Snapshot latest = open().snapshotManager().latestSnapshot();
+        return latest == null ? 0 : latest.totalRecordCount();
+    }
+
     /** The commit identifiers of the snapshots, oldest first. */
     public List<Long> identifiers() throws Exception {
         return snapshots().stream().map(Snapshot::commitIdentifier).collect(Collectors.toList());
+    }
+
+    /** Checks that no user has committed an identifier twice, or one below its latest. */
+    public void assertIdentifiersAscend() throws Exception {
+        Map<String, Long> latest = new HashMap<>();
+        for (Snapshot snapshot : snapshots()) {
+            Long before = latest.put(snapshot.commitUser(), snapshot.commitIdentifier());
+            if (before != null && before >= snapshot.commitIdentifier()) {
+                throw new AssertionError(
+                        String.format(
+                                "Snapshot %d of user %s has the identifier %d after %d",
+                                snapshot.id(),
+                                snapshot.commitUser(),
+                                snapshot.commitIdentifier(),
+                                before));
+            }
+        }
     }
 
     /** The users that have committed to the table. */
@@ -241,6 +265,16 @@ public final class AppendTable {
             }
         }
         return tasks.size();
+    }
+
+    /** All files on disk that belong to nothing, as Paimon's own cleaning would find them. */
+    public List<String> orphanFiles() throws Exception {
+        long anyAge = Long.MAX_VALUE;
+        boolean dryRun = true;
+        return new LocalOrphanFilesClean(open(), anyAge, dryRun)
+                .clean().getDeletedFilesPath().stream()
+                        .map(org.apache.paimon.fs.Path::getName)
+                        .collect(Collectors.toList());
     }
 
     /** The data files on disk that no snapshot knows: left behind by failed attempts. */

@@ -80,7 +80,7 @@ class GatedSource implements Source<RowData, ScriptedSplit, List<ScriptedSplit>>
     }
 
     /** The gate that holds back the last row of a split. */
-    private String gate(int split) {
+    String gate(int split) {
         return "gate-of-" + name + "-" + split;
     }
 

@@ -12,6 +12,9 @@ final class PacedSource extends GatedSource {
     private static final long serialVersionUID = 1L;
     private static final String END = "end-of-rows";
 
+    /** How far ahead the end is: when readers learn of it, they must not have passed it. */
+    private static final long END_SECONDS = 5;
+
     private final long startMillis = System.currentTimeMillis();
     private final long rowsPerSecond;
 
@@ -32,8 +35,11 @@ final class PacedSource extends GatedSource {
      * @return how many rows each of them has
      */
     long end() throws IOException {
-        long rows = due();
+        long rows = due() + rowsPerSecond * END_SECONDS;
         gates.write(END, Long.toString(rows));
+        if (due() > rows) {
+            throw new IllegalStateException("A reader may have been ahead of the end.");
+        }
         return rows;
     }
 

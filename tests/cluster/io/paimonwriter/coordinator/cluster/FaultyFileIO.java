@@ -27,7 +27,9 @@ final class FaultyFileIO extends LocalFileIO {
         /** What writers write. */
         DATA,
         /** What commits read and write: snapshots, manifests. Writers read some of it, too. */
-        METADATA;
+        METADATA,
+        /** The rename that makes a commit visible, and nothing else. */
+        COMMIT;
 
         private static Part of(Path path) {
             return path.toString().contains("/bucket-") ? DATA : METADATA;
@@ -72,7 +74,11 @@ final class FaultyFileIO extends LocalFileIO {
     }
 
     private boolean has(Path path, Fault fault) throws IOException {
-        String gate = gate(Part.of(path), fault);
+        return has(Part.of(path), fault);
+    }
+
+    private boolean has(Part part, Fault fault) throws IOException {
+        String gate = gate(part, fault);
         boolean open = gates.isOpen(gate);
         if (open) {
             gates.mark(gate);
@@ -84,15 +90,15 @@ final class FaultyFileIO extends LocalFileIO {
         if (has(path, Fault.SLOW)) {
             sleep(SLOW_MILLIS);
         }
-        failOrHang(path);
+        failOrHang(path, Part.of(path));
     }
 
-    private void failOrHang(Path path) throws IOException {
-        if (has(path, Fault.FAILING)) {
+    private void failOrHang(Path path, Part part) throws IOException {
+        if (has(part, Fault.FAILING)) {
             throw new IOException("The test's file system fails for a while: " + path);
         }
-        if (has(path, Fault.HANGING)) {
-            while (gates.isOpen(gate(Part.of(path), Fault.HANGING))) {
+        if (has(part, Fault.HANGING)) {
+            while (gates.isOpen(gate(part, Fault.HANGING))) {
                 sleep(POLL_MILLIS);
             }
         }
@@ -152,6 +158,9 @@ final class FaultyFileIO extends LocalFileIO {
     @Override
     public boolean rename(Path source, Path target) throws IOException {
         operate(target);
+        if (target.getParent().getName().equals("snapshot")) {
+            failOrHang(target, Part.COMMIT);
+        }
         boolean renamed = renameUnlessThere(source, target);
         if (has(target, Fault.UNANSWERED)) {
             throw new IOException("The test's file system loses the answer: " + target);
@@ -188,7 +197,7 @@ final class FaultyFileIO extends LocalFileIO {
         }
 
         private void beforeWriting() throws IOException {
-            failOrHang(path);
+            failOrHang(path, Part.of(path));
             if (has(path, Fault.FULL)) {
                 throw new IOException("No space left on device, says the test: " + path);
             }

@@ -1,5 +1,8 @@
 package io.paimonwriter.coordinator.cluster;
 
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Fault.HANGING;
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Part.COMMIT;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -47,7 +50,8 @@ class LargeReportsClusterTest extends ClusterTest {
         AppendTable table = AppendTable.create(directory.resolve("table"), WIDE_REPORTS, "id");
         Gates gates = new Gates(directory.resolve("gates"));
         GatedSource source = new GatedSource("rows", gates, WRITERS, ROWS);
-        HeldCommits commits = new HeldCommits(gates);
+        FaultyFileIO fileIO = new FaultyFileIO(gates);
+        fileIO.begin(COMMIT, HANGING);
         Map<String, String> options = new HashMap<>(frameSize);
         options.put("execution.checkpointing.interval", "1 s");
         options.put("execution.checkpointing.dir", directory.resolve("chk").toUri().toString());
@@ -56,17 +60,19 @@ class LargeReportsClusterTest extends ClusterTest {
         ProcessCluster cluster = startCluster(WRITERS + 1, 1, options);
         StreamExecutionEnvironment environment =
                 new StreamExecutionEnvironment(cluster.configuration());
-        write(wide(source.rows(environment), payloadBytes), table.open(commits), WRITERS);
+        write(wide(source.rows(environment), payloadBytes), table.open(fileIO), WRITERS);
         ClusterJob job = cluster.submit(environment);
         job.await(
                 "all rows but the last are in completed checkpoints",
-                () -> commits.isHolding() && stateBytes(job) > WRITERS * ROWS * payloadBytes);
+                () ->
+                        fileIO.hits(COMMIT, HANGING) > 0
+                                && stateBytes(job) > WRITERS * ROWS * payloadBytes);
 
         // Its state has to be replayed, because nothing of it is in the table.
         cluster.taskManager(job.writerTaskManagers().get(1)).kill();
         job.await("the lost writer runs again", () -> source.starts().equals(List.of(1, 2)));
         assertEquals(List.of(), table.identifiers());
-        commits.release();
+        fileIO.end(COMMIT, HANGING);
         source.openAll();
         job.awaitFinished();
 

@@ -175,10 +175,6 @@ final class ProcessCluster implements AutoCloseable {
         jobManagers.add(jobManager);
     }
 
-    JavaProcess jobManager() {
-        return jobManager;
-    }
-
     void killJobManager() throws Exception {
         jobManager.kill();
     }

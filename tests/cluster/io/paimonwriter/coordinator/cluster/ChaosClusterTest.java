@@ -1,5 +1,6 @@
 package io.paimonwriter.coordinator.cluster;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -7,6 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A short run of scripts/chaos. */
+@Tag("one-pair")
 class ChaosClusterTest extends ClusterTest {
 
     /** With a job manager, a task manager and a file system that fail, some of them together. */

@@ -11,12 +11,14 @@ import io.paimonwriter.coordinator.job.AppendTable;
 
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.Map;
 
 /** A streaming job and faults whose outcome is known, one at a time. */
+@Tag("one-pair")
 class FaultClusterTest extends ClusterTest {
 
     private static final int WRITERS = 3;

@@ -1,5 +1,8 @@
 package io.paimonwriter.coordinator.cluster;
 
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Part.DATA;
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Part.METADATA;
+
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -117,17 +120,28 @@ final class FaultPlan {
     }
 
     private Fault ofTable() {
-        FaultyFileIO.Part drawn = oneOf(FaultyFileIO.Part.values());
         FaultyFileIO.Fault fault = oneOf(FaultyFileIO.Fault.values());
-        // Writers rename nothing.
-        FaultyFileIO.Part part =
-                fault == FaultyFileIO.Fault.UNANSWERED ? FaultyFileIO.Part.METADATA : drawn;
+        FaultyFileIO.Part part = oneOf(partsOf(fault));
         return new Fault(
                 "table's file system " + fault,
                 part.toString(),
                 between(1_000, 10_000),
                 () -> fileIO.begin(part, fault),
                 () -> fileIO.end(part, fault));
+    }
+
+    /** Where a fault can hit something. */
+    private static FaultyFileIO.Part[] partsOf(FaultyFileIO.Fault fault) {
+        switch (fault) {
+            case UNANSWERED:
+                // Writers rename nothing.
+                return new FaultyFileIO.Part[] {METADATA};
+            case SLOW:
+            case FULL:
+                return new FaultyFileIO.Part[] {DATA, METADATA};
+            default:
+                return FaultyFileIO.Part.values();
+        }
     }
 
     @SafeVarargs

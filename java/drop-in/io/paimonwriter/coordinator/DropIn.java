@@ -7,9 +7,15 @@ import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.factories.DynamicTableFactory;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.flink.FormatCatalogTable;
+import org.apache.paimon.flink.sink.FlinkSinkBuilder;
 import org.apache.paimon.flink.sink.RowAppendTableSink;
 import org.apache.paimon.table.FileStoreTable;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URL;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 
 import javax.annotation.Nullable;
@@ -19,6 +25,9 @@ import javax.annotation.Nullable;
  * java/drop-in.gradle} says where each call stands.
  */
 public final class DropIn {
+
+    private static final String BUILDER =
+            FlinkSinkBuilder.class.getName().replace('.', '/') + ".class";
 
     private DropIn() {}
 
@@ -34,6 +43,7 @@ public final class DropIn {
             DataStream<RowData> input) {
         if (isEnabled(table)) {
             SupportedPair.check();
+            checkNoOtherPaimon(table.fullName(), FlinkSinkBuilder.class.getClassLoader());
             SinkPreconditions.check(table, overwritePartition, input);
         }
     }
@@ -63,6 +73,26 @@ public final class DropIn {
         if (origin instanceof FormatCatalogTable) {
             CoordinatedFlinkTableFactory.checkFormatTable(
                     context.getObjectIdentifier().asSummaryString(), (FormatCatalogTable) origin);
+        }
+    }
+
+    /**
+     * Which of two jars with Paimon's classes is taken depends on their order, which may be another
+     * on the next machine; and without the patched ones the option would do nothing.
+     */
+    static void checkNoOtherPaimon(String tableName, ClassLoader paimons) {
+        List<URL> builders;
+        try {
+            builders = Collections.list(paimons.getResources(BUILDER));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        if (builders.size() > 1) {
+            throw SinkPreconditions.refusal(
+                    tableName,
+                    String.format("Paimon is there %d times, in %s", builders.size(), builders),
+                    "Leave one jar with Paimon in it, the one whose name begins with"
+                            + " paimon-coordinated");
         }
     }
 

@@ -27,7 +27,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
@@ -159,10 +161,24 @@ class DropInTest {
     }
 
     @Test
+    void aSecondPaimonIsRefused() throws Exception {
+        Path builder = warehouse.resolve("org/apache/paimon/flink/sink/FlinkSinkBuilder.class");
+        Files.createDirectories(builder.getParent());
+        Files.createFile(builder);
+        ClassLoader one = FlinkSinkBuilder.class.getClassLoader();
+        DropIn.checkNoOtherPaimon("default.t", one);
+        try (URLClassLoader two = new URLClassLoader(new URL[] {warehouse.toUri().toURL()}, one)) {
+            String message = SinkPlans.refusal(() -> DropIn.checkNoOtherPaimon("default.t", two));
+            assertTrue(message.contains("Paimon is there 2 times, in "), message);
+            assertTrue(message.contains(builder.toUri().getPath()), message);
+        }
+    }
+
+    @Test
     void jarHasTheNoticesOfBoth() throws Exception {
         URL place = FlinkTableFactory.class.getProtectionDomain().getCodeSource().getLocation();
         assertEquals(place, DropIn.class.getProtectionDomain().getCodeSource().getLocation());
-        assertTrue(place.getPath().endsWith("-drop-in.jar"), place.toString());
+        assertTrue(place.getPath().contains("/paimon-coordinated-flink-"), place.toString());
         try (JarFile jar = new JarFile(place.getPath())) {
             String notice = text(jar, "META-INF/NOTICE");
             assertTrue(notice.contains("The Apache Software Foundation"), notice);

@@ -1,6 +1,7 @@
 package io.paimonwriter.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -149,6 +150,8 @@ final class SinkPlans {
             error = error.getCause();
         }
         String message = error.getMessage();
+        // Flink's SQL client shows the innermost cause alone.
+        assertNull(error.getCause(), message);
         assertTrue(message.startsWith("Table "), message);
         assertTrue(message.contains(".t cannot be written with option '" + ENABLED + "'"), message);
         return message;

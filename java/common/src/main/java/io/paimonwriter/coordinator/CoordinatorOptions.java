@@ -246,22 +246,21 @@ public final class CoordinatorOptions {
         try {
             value = tableOptions.get(option);
         } catch (RuntimeException e) {
-            throw badValue(option, expected, e);
+            throw badValue(option, expected);
         }
         if (!allowed.test(value)) {
-            throw badValue(option, expected, null);
+            throw badValue(option, expected);
         }
         return value;
     }
 
-    private RuntimeException badValue(ConfigOption<?> option, String expected, Throwable cause) {
+    private RuntimeException badValue(ConfigOption<?> option, String expected) {
         return SinkPreconditions.refusal(
                 tableName,
                 String.format(
                         "option '%s' has the value '%s'",
                         option.key(), tableOptions.toMap().get(option.key())),
-                String.format("Expected is %s", expected),
-                cause);
+                String.format("Expected is %s", expected));
     }
 
     /** A share of the timeout, so that a held checkpoint is declined before it expires (h13). */

@@ -238,7 +238,10 @@ final class SinkPreconditions {
         } catch (CoordinatorException e) {
             // Its text says itself what was looked for and what to do, and ends with a full stop.
             String remedy = e.getMessage().replaceFirst("\\.$", "");
-            throw refusal(tableName, "the native library cannot be loaded", remedy, e);
+            ValidationException refusal =
+                    refusal(tableName, "the native library cannot be loaded", remedy);
+            refusal.addSuppressed(e);
+            throw refusal;
         }
     }
 
@@ -266,23 +269,18 @@ final class SinkPreconditions {
                 String.format("Nothing is committed to it; %s", withoutCoordinator()));
     }
 
-    static ValidationException refusal(String tableName, String found, String remedy) {
-        return refusal(tableName, found, remedy, null);
-    }
-
     /**
-     * The one form of every planning error.
+     * The one form of every planning error. It has no cause: Flink's SQL client shows the innermost
+     * one alone, and that would not say what to do.
      *
      * @param found what was found, as a clause
      * @param remedy what to do, as a sentence without its full stop
      */
-    static ValidationException refusal(
-            String tableName, String found, String remedy, @Nullable Throwable cause) {
+    static ValidationException refusal(String tableName, String found, String remedy) {
         return new ValidationException(
                 String.format(
                         "Table %s cannot be written with option '%s': %s. %s.",
-                        tableName, CoordinatorOptions.ENABLED.key(), found, remedy),
-                cause);
+                        tableName, CoordinatorOptions.ENABLED.key(), found, remedy));
     }
 
     private static void check(boolean holds, String tableName, String found, String remedy) {

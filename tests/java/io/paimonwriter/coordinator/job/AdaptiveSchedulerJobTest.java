@@ -44,6 +44,11 @@ class AdaptiveSchedulerJobTest {
                                         prefix + "executing.resource-stabilization-timeout",
                                         "100 ms",
                                         prefix + "rescale-trigger.max-delay",
+                                        "100 ms",
+                                        // Flink 1.20's names, where the first is 30 s.
+                                        prefix + "scaling-interval.min",
+                                        "0 ms",
+                                        prefix + "resource-stabilization-timeout",
                                         "100 ms")));
     }
 

@@ -14,7 +14,8 @@ import java.util.Map;
  *
  * <p>All bind to 127.0.0.1. But each has a hosts file of its own: in that of a task manager the
  * name of the job manager is the address of a {@link Link}, and in that of the job manager the name
- * of the task manager is the same link. So everything that the two say to each other passes it.
+ * of the task manager is the same link. So everything that the two say to each other passes it, and
+ * the rows that others send to the task manager, which the job manager tells them where to find.
  * Needs neither root nor network namespaces, only that all of 127.0.0.0/8 is this machine (Linux).
  */
 final class Network implements AutoCloseable {

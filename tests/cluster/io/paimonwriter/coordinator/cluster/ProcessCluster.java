@@ -197,13 +197,15 @@ final class ProcessCluster implements AutoCloseable {
         arguments.addAll(List.of("--configDir", directory.resolve("conf").toString()));
         arguments.addAll(words(TaskExecutorProcessUtils.generateDynamicConfigsStr(memory)));
         int rpcPort = freePort();
+        int dataPort = freePort();
         int metricsPort = freePort();
         arguments.add("-Dtaskmanager.resource-id=" + name);
         arguments.add("-Dtaskmanager.host=" + name);
         arguments.add("-Dtaskmanager.rpc.port=" + rpcPort);
+        arguments.add("-Dtaskmanager.data.port=" + dataPort);
         arguments.add("-Dmetrics.internal.query-service.port=" + metricsPort);
         List<String> jvmOptions =
-                new ArrayList<>(network.addTaskManager(name, rpcPort, metricsPort));
+                new ArrayList<>(network.addTaskManager(name, rpcPort, dataPort, metricsPort));
         jvmOptions.addAll(words(ProcessMemoryUtils.generateJvmParametersStr(memory)));
         taskManagers.put(name, run(name, jvmOptions, TaskManagerRunner.class, arguments));
     }

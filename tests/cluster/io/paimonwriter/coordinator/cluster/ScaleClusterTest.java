@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.paimonwriter.coordinator.job.AppendTable;
 
+import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.paimon.fs.local.LocalFileIO;
 import org.junit.jupiter.api.Tag;
@@ -18,13 +19,54 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** Many checkpoints. */
+/** Many writers, and many checkpoints. */
 @Tag("one-pair")
 class ScaleClusterTest extends ClusterTest {
 
+    private static final int WRITERS = 200;
     private static final int CHECKPOINTS = 1000;
 
     private AppendTable table;
+
+    @Test
+    void s28OfTwoHundredWritersOnlyTheHundredLostOnesRestart() throws Exception {
+        GatedSource source = source(WRITERS, 600, 100);
+        ProcessCluster cluster =
+                startCluster(
+                        2,
+                        WRITERS / 2,
+                        Map.of(
+                                "execution.checkpointing.interval", "1 s",
+                                "heartbeat.interval", "1 s",
+                                "taskmanager.memory.flink.size", "1536m",
+                                // Starting them all takes every processor for seconds.
+                                "high-availability.zookeeper.client.session-timeout", "30 s",
+                                "high-availability.zookeeper.client.connection-timeout", "30 s",
+                                // Each lost region counts.
+                                "restart-strategy.fixed-delay.attempts", "1000"));
+        ClusterJob job = submit(source, cluster);
+        awaitSnapshots(job, 2);
+        List<Integer> expected = new ArrayList<>();
+        for (String taskManager : job.writerTaskManagers()) {
+            expected.add(taskManager.equals("task-manager-1") ? 1 : 0);
+        }
+        cluster.startTaskManager("spare");
+        cluster.awaitTaskManagers();
+        cluster.taskManager("task-manager-1").kill();
+        job.await(
+                "the lost writers run again",
+                () ->
+                        job.writerAttempts().equals(expected)
+                                && job.writerStates().stream()
+                                        .allMatch(state -> state == ExecutionState.RUNNING));
+        awaitSnapshots(job, table.identifiers().size() + 2);
+        source.openAll();
+        job.awaitFinished();
+
+        table.assertHolds(source.ids());
+        assertIdentifiersAscend();
+        assertEquals(expected, job.writerAttempts());
+    }
 
     @Test
     void s06AThousandCheckpointsInARowLeaveNothingBehindInTheCoordinator() throws Exception {
@@ -74,6 +116,10 @@ class ScaleClusterTest extends ClusterTest {
                 new StreamExecutionEnvironment(cluster.configuration());
         write(source, table, LocalFileIO.create(), environment);
         return cluster.submit(environment);
+    }
+
+    private void awaitSnapshots(ClusterJob job, int count) {
+        job.await(count + " snapshots", () -> table.identifiers().size() >= count);
     }
 
     private void assertIdentifiersAscend() throws Exception {

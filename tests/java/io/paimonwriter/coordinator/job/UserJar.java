@@ -5,11 +5,11 @@ import io.paimonwriter.coordinator.PaimonCoordinatedSinkBuilder;
 import java.net.URL;
 
 /** The built jar of the library, as a user would ship it with a job. */
-final class UserJar {
+public final class UserJar {
 
     private UserJar() {}
 
-    static URL url() {
+    public static URL url() {
         return PaimonCoordinatedSinkBuilder.class
                 .getProtectionDomain()
                 .getCodeSource()

@@ -1,4 +1,8 @@
-"""Draws what scripts/loss has measured: plot.py CURVES.csv PICTURE.svg"""
+"""Draws what scripts/loss has measured. It needs matplotlib:
+
+python3 -m venv target/plot && target/plot/bin/pip install matplotlib
+target/plot/bin/python bench/plot.py target/task-manager-loss.csv docs/images/task-manager-loss.svg
+"""
 
 import csv
 import sys

@@ -104,12 +104,12 @@ public final class Chaos {
         System.exit(status);
     }
 
-    /** Rounds of faults for as long as {@code goesOn}, and the check. */
+    /** One round of faults, more of them for as long as {@code goesOn}, and the check. */
     void run(BooleanSupplier goesOn) throws Exception {
         awaitCaughtUp();
-        while (goesOn.getAsBoolean()) {
+        do {
             round();
-        }
+        } while (goesOn.getAsBoolean());
         long rowsPerSplit = source.end();
         job.await(
                 "the job has ended", RECOVERY_LIMIT, () -> job.status().isGloballyTerminalState());

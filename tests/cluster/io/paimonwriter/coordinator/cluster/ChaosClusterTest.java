@@ -21,6 +21,6 @@ class ChaosClusterTest extends ClusterTest {
     void s33EveryRowIsWrittenOnceWhateverDies() throws Exception {
         ProcessCluster cluster = startCluster(Chaos.TASK_MANAGERS, Chaos.SLOTS, Chaos.OPTIONS);
         AtomicInteger rounds = new AtomicInteger();
-        new Chaos(cluster, directory, SEED).run(() -> rounds.getAndIncrement() < ROUNDS);
+        new Chaos(cluster, directory, SEED).run(() -> rounds.incrementAndGet() < ROUNDS);
     }
 }

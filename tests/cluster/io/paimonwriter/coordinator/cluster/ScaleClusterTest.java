@@ -17,7 +17,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
 
 /** Many writers, and many checkpoints. */
 @Tag("one-pair")
@@ -64,7 +63,8 @@ class ScaleClusterTest extends ClusterTest {
         job.awaitFinished();
 
         table.assertHolds(source.ids());
-        assertIdentifiersAscend();
+        table.assertIdentifiersAscend();
+        assertEquals(1, table.commitUsers().size());
         assertEquals(expected, job.writerAttempts());
     }
 
@@ -101,7 +101,8 @@ class ScaleClusterTest extends ClusterTest {
         job.awaitFinished();
 
         table.assertHolds(source.ids());
-        assertIdentifiersAscend();
+        table.assertIdentifiersAscend();
+        assertEquals(1, table.commitUsers().size());
         assertTrue(sizes.stream().allMatch(size -> size < 64 << 10), () -> "" + sizes);
     }
 
@@ -120,11 +121,6 @@ class ScaleClusterTest extends ClusterTest {
 
     private void awaitSnapshots(ClusterJob job, int count) {
         job.await(count + " snapshots", () -> table.identifiers().size() >= count);
-    }
-
-    private void assertIdentifiersAscend() throws Exception {
-        List<Long> identifiers = table.identifiers();
-        assertEquals(new ArrayList<>(new TreeSet<>(identifiers)), identifiers);
     }
 
     /** What the newest checkpoint holds beside the files of its tasks: the coordinator's part. */

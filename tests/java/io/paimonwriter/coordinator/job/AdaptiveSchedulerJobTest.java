@@ -82,12 +82,7 @@ class AdaptiveSchedulerJobTest {
     @Test
     void s43ACheckpointThatIsNotCommittedIsCommittedAfterARescaling() throws Exception {
         AppendTable table = AppendTable.create(directory.resolve("table"), Map.of());
-        WriteJob writeJob =
-                new WriteJob(script, table)
-                        .through(gate)
-                        .tableOption("commit.max-retries", "0")
-                        .option("commit-retry-initial-backoff", "10 min")
-                        .option("commit-retry-max-backoff", "10 min");
+        WriteJob writeJob = new WriteJob(script, table).through(gate).withoutCommitRetries();
         try (RunningJob job = writeJob.submitTo(cluster).awaitRunning()) {
             long first = JobTest.checkpointAfterRows(script, job, 100);
             table.awaitIdentifier(first);

@@ -128,7 +128,7 @@ public final class AppendTable {
     }
 
     /** The users that have committed to the table. */
-    Set<String> commitUsers() throws Exception {
+    public Set<String> commitUsers() throws Exception {
         return snapshots().stream().map(Snapshot::commitUser).collect(Collectors.toSet());
     }
 

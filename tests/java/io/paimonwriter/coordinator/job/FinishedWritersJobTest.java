@@ -120,12 +120,7 @@ class FinishedWritersJobTest extends JobTest {
     void s56AGlobalFailoverBeforeTheFinalCommitIsDurable(String state) throws Exception {
         SourceScript script = SourceScript.create(2);
         AppendTable table = createTable();
-        WriteJob writeJob =
-                new WriteJob(script, table)
-                        .through(gate)
-                        .tableOption("commit.max-retries", "0")
-                        .option("commit-retry-initial-backoff", "10 min")
-                        .option("commit-retry-max-backoff", "10 min");
+        WriteJob writeJob = new WriteJob(script, table).through(gate).withoutCommitRetries();
         try (RunningJob job = writeJob.submitTo(cluster).awaitRunning()) {
             long first = checkpointAfterRows(script, job, 100);
             table.awaitIdentifier(first);

@@ -18,9 +18,7 @@ class LostFileJobTest extends JobTest {
         WriteJob writeJob =
                 new WriteJob(script, table)
                         .through(gate)
-                        .tableOption("commit.max-retries", "0")
-                        .option("commit-retry-initial-backoff", "10 min")
-                        .option("commit-retry-max-backoff", "10 min")
+                        .withoutCommitRetries()
                         .retainCheckpointsIn(directory.resolve("checkpoints").toUri().toString());
         long first;
         long second;

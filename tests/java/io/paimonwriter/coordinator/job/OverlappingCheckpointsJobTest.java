@@ -62,9 +62,7 @@ class OverlappingCheckpointsJobTest extends JobTest {
         return new WriteJob(script, table)
                 .through(gate)
                 .flinkOption("execution.checkpointing.max-concurrent-checkpoints", "3")
-                .tableOption("commit.max-retries", "0")
-                .option("commit-retry-initial-backoff", "10 min")
-                .option("commit-retry-max-backoff", "10 min");
+                .withoutCommitRetries();
     }
 
     private String savepoints() {

@@ -55,12 +55,7 @@ class PairMoves extends JobTest {
         SourceScript script = SourceScript.create(SPLITS);
         SnapshotCommitGate gate = SnapshotCommitGate.open();
         AppendTable table = move.createTable();
-        WriteJob writeJob =
-                new WriteJob(script, table)
-                        .through(gate)
-                        .tableOption("commit.max-retries", "0")
-                        .option("commit-retry-initial-backoff", "10 min")
-                        .option("commit-retry-max-backoff", "10 min");
+        WriteJob writeJob = new WriteJob(script, table).through(gate).withoutCommitRetries();
         try (RunningJob job = writeJob.submitTo(cluster).awaitRunning()) {
             table.awaitIdentifier(checkpointAfterRows(script, job, COMMITTED_ROWS));
             gate.breakDown();

@@ -19,9 +19,7 @@ class RestoreJobTest extends JobTest {
     private WriteJob writeJob(AppendTable table) {
         return new WriteJob(script, table)
                 .through(gate)
-                .tableOption("commit.max-retries", "0")
-                .option("commit-retry-initial-backoff", "10 min")
-                .option("commit-retry-max-backoff", "10 min")
+                .withoutCommitRetries()
                 .retainCheckpointsIn(directory.resolve("checkpoints").toUri().toString());
     }
 

@@ -110,6 +110,13 @@ final class WriteJob {
         return tableOption(OPTION_PREFIX + name, value);
     }
 
+    /** A commit that fails is not tried again for longer than any test takes. */
+    WriteJob withoutCommitRetries() {
+        return tableOption("commit.max-retries", "0")
+                .option("commit-retry-initial-backoff", "10 min")
+                .option("commit-retry-max-backoff", "10 min");
+    }
+
     WriteJob tableOption(String key, String value) {
         tableOptions.put(key, value);
         return this;

@@ -52,23 +52,6 @@ public final class TaskManagerLoss {
                     "heartbeat.timeout", "5 s",
                     "restart-strategy.fixed-delay.delay", "1 s");
 
-    private enum Sink {
-        COMMITTER("Paimon's committer", Map.of()),
-        PAIMONS_COORDINATOR(
-                "Paimon's coordinator", Map.of("sink.coordinator-commit.enabled", "true")),
-        COORDINATOR(
-                "Paimon Writer Coordinator",
-                Map.of("sink.committer-coordinator-operator.enabled", "true"));
-
-        final String title;
-        final Map<String, String> options;
-
-        Sink(String title, Map<String, String> options) {
-            this.title = title;
-            this.options = options;
-        }
-    }
-
     /** One job that lost a task manager. */
     private static final class Run {
         final Sink sink;

@@ -21,6 +21,7 @@ class ChaosClusterTest extends ClusterTest {
     void s33EveryRowIsWrittenOnceWhateverDies() throws Exception {
         ProcessCluster cluster = startCluster(Chaos.TASK_MANAGERS, Chaos.SLOTS, Chaos.OPTIONS);
         AtomicInteger rounds = new AtomicInteger();
-        new Chaos(cluster, directory, SEED).run(() -> rounds.incrementAndGet() < ROUNDS);
+        new Chaos(cluster, directory, Chaos.FEW_RETRIES, SEED)
+                .run(() -> rounds.incrementAndGet() < ROUNDS);
     }
 }

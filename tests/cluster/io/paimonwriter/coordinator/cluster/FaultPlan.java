@@ -1,5 +1,11 @@
 package io.paimonwriter.coordinator.cluster;
 
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Fault.FAILING;
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Fault.FULL;
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Fault.HANGING;
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Fault.SLOW;
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Fault.UNANSWERED;
+import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Part.COMMIT;
 import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Part.DATA;
 import static io.paimonwriter.coordinator.cluster.FaultyFileIO.Part.METADATA;
 
@@ -7,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Function;
 
 /**
  * Draws faults from a seed, a round of one to three at a time, each for another target. The same
@@ -46,45 +53,69 @@ final class FaultPlan {
         return all.subList(0, oneOf(1, 1, 1, 2, 2, 3));
     }
 
+    /** One fault of each kind, for a time that makes a difference. */
+    List<Function<String, Fault>> kinds() {
+        return List.of(
+                taskManager -> taskManagerKilled(taskManager, 3_000),
+                taskManager -> taskManagerFrozen(taskManager, 3_000),
+                taskManager -> taskManagerFrozen(taskManager, 8_000),
+                taskManager -> taskManagerCutOff(taskManager, 3_000),
+                taskManager -> taskManagerCutOff(taskManager, 8_000),
+                taskManager -> jobManagerKilled(1_000),
+                taskManager -> jobManagerFrozen(3_000),
+                taskManager -> jobManagerReplaced(8_000),
+                taskManager -> zooKeeperCutOff(3_000),
+                taskManager -> zooKeeperCutOff(8_000),
+                taskManager -> ofTable(METADATA, SLOW, 8_000),
+                taskManager -> ofTable(METADATA, FULL, 8_000),
+                taskManager -> ofTable(METADATA, HANGING, 8_000),
+                taskManager -> ofTable(METADATA, UNANSWERED, 3_000),
+                taskManager -> ofTable(COMMIT, FAILING, 8_000),
+                taskManager -> ofTable(DATA, FAILING, 3_000));
+    }
+
     private Fault ofJobManager() {
         switch (random.nextInt(5)) {
             case 0:
             case 1:
-                return new Fault(
-                        "job manager killed",
-                        "",
-                        shortly(),
-                        () -> cluster.killJobManager(),
-                        () -> cluster.startJobManager());
+                return jobManagerKilled(shortly());
             case 2:
-                return new Fault(
-                        "job manager frozen",
-                        "",
-                        belowTimeout(),
-                        () -> cluster.jobManager().freeze(),
-                        () -> cluster.jobManager().thaw());
+                return jobManagerFrozen(belowTimeout());
             case 3:
-                return frozenAndReplaced();
+                return jobManagerReplaced(aboveTimeout());
             default:
-                return new Fault(
-                        "job manager cut off from ZooKeeper",
-                        "",
-                        random.nextBoolean() ? belowTimeout() : aboveTimeout(),
-                        () -> cluster.network().zooKeeper.cut(),
-                        () -> cluster.network().zooKeeper.heal());
+                return zooKeeperCutOff(random.nextBoolean() ? belowTimeout() : aboveTimeout());
         }
+    }
+
+    private Fault jobManagerKilled(int millis) {
+        return new Fault(
+                "job manager killed",
+                "",
+                millis,
+                () -> cluster.killJobManager(),
+                () -> cluster.startJobManager());
+    }
+
+    private Fault jobManagerFrozen(int millis) {
+        return new Fault(
+                "job manager frozen",
+                "",
+                millis,
+                () -> cluster.jobManager().freeze(),
+                () -> cluster.jobManager().thaw());
     }
 
     /**
      * When the frozen one goes on, in the middle of a commit perhaps, it believes for a while that
      * it is the leader.
      */
-    private Fault frozenAndReplaced() {
+    private Fault jobManagerReplaced(int millis) {
         JavaProcess[] frozen = new JavaProcess[1];
         return new Fault(
                 "job manager frozen, another takes over",
                 "",
-                aboveTimeout(),
+                millis,
                 () -> {
                     frozen[0] = cluster.jobManager();
                     frozen[0].freeze();
@@ -93,39 +124,66 @@ final class FaultPlan {
                 () -> frozen[0].thaw());
     }
 
+    private Fault zooKeeperCutOff(int millis) {
+        return new Fault(
+                "job manager cut off from ZooKeeper",
+                "",
+                millis,
+                () -> cluster.network().zooKeeper.cut(),
+                () -> cluster.network().zooKeeper.heal());
+    }
+
     private Fault ofTaskManager(String name) {
         switch (random.nextInt(3)) {
             case 0:
-                return new Fault(
-                        "task manager killed",
-                        name,
-                        shortly(),
-                        () -> cluster.taskManager(name).kill(),
-                        () -> cluster.startTaskManager(name));
+                return taskManagerKilled(name, shortly());
             case 1:
-                return new Fault(
-                        "task manager frozen",
-                        name,
-                        random.nextBoolean() ? belowTimeout() : aboveTimeout(),
-                        () -> cluster.taskManager(name).freeze(),
-                        () -> cluster.taskManager(name).thaw());
+                return taskManagerFrozen(
+                        name, random.nextBoolean() ? belowTimeout() : aboveTimeout());
             default:
-                return new Fault(
-                        "task manager cut off from job manager",
-                        name,
-                        random.nextBoolean() ? belowTimeout() : aboveTimeout(),
-                        () -> cluster.network().taskManager(name).cut(),
-                        () -> cluster.network().taskManager(name).heal());
+                return taskManagerCutOff(
+                        name, random.nextBoolean() ? belowTimeout() : aboveTimeout());
         }
+    }
+
+    private Fault taskManagerKilled(String name, int millis) {
+        return new Fault(
+                "task manager killed",
+                name,
+                millis,
+                () -> cluster.taskManager(name).kill(),
+                () -> cluster.startTaskManager(name));
+    }
+
+    private Fault taskManagerFrozen(String name, int millis) {
+        return new Fault(
+                "task manager frozen",
+                name,
+                millis,
+                () -> cluster.taskManager(name).freeze(),
+                () -> cluster.taskManager(name).thaw());
+    }
+
+    private Fault taskManagerCutOff(String name, int millis) {
+        return new Fault(
+                "task manager cut off from job manager",
+                name,
+                millis,
+                () -> cluster.network().taskManager(name).cut(),
+                () -> cluster.network().taskManager(name).heal());
     }
 
     private Fault ofTable() {
         FaultyFileIO.Fault fault = oneOf(FaultyFileIO.Fault.values());
         FaultyFileIO.Part part = oneOf(partsOf(fault));
+        return ofTable(part, fault, between(1_000, 10_000));
+    }
+
+    private Fault ofTable(FaultyFileIO.Part part, FaultyFileIO.Fault fault, int millis) {
         return new Fault(
-                "table's file system " + fault,
-                part.toString(),
-                between(1_000, 10_000),
+                "table's file system " + fault + " (" + part + ")",
+                "",
+                millis,
                 () -> fileIO.begin(part, fault),
                 () -> fileIO.end(part, fault));
     }

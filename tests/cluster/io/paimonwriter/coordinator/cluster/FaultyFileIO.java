@@ -69,6 +69,15 @@ final class FaultyFileIO extends LocalFileIO {
         return gates.marks(gate(part, fault));
     }
 
+    /** How many operations have gone on after this fault so far. */
+    int ends(Part part, Fault fault) throws IOException {
+        return gates.marks(endOf(gate(part, fault)));
+    }
+
+    private static String endOf(String gate) {
+        return "END-OF-" + gate;
+    }
+
     private static String gate(Part part, Fault fault) {
         return part + "-IS-" + fault;
     }
@@ -101,6 +110,7 @@ final class FaultyFileIO extends LocalFileIO {
             while (gates.isOpen(gate(part, Fault.HANGING))) {
                 sleep(POLL_MILLIS);
             }
+            gates.mark(endOf(gate(part, Fault.HANGING)));
         }
     }
 

@@ -232,7 +232,7 @@ public final class AppendTable {
     }
 
     /** Commits rows with these ids, as another program would that writes the same table. */
-    void append(long... ids) throws Exception {
+    public void append(long... ids) throws Exception {
         appendTo(-1, ids);
     }
 

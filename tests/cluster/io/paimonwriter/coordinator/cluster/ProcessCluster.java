@@ -1,6 +1,7 @@
 package io.paimonwriter.coordinator.cluster;
 
 import io.paimonwriter.coordinator.job.Await;
+import io.paimonwriter.coordinator.job.FreePort;
 
 import org.apache.flink.client.deployment.StandaloneClusterId;
 import org.apache.flink.client.program.rest.RestClusterClient;
@@ -17,7 +18,6 @@ import org.apache.flink.util.FileUtils;
 
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -72,7 +72,7 @@ final class ProcessCluster implements AutoCloseable {
     static ProcessCluster start(
             Path directory, int taskManagerCount, int slots, Map<String, String> options)
             throws Exception {
-        int zooKeeperPort = freePort();
+        int zooKeeperPort = FreePort.next();
         Map<String, String> allOptions = defaults(directory, zooKeeperPort);
         allOptions.put("taskmanager.numberOfTaskSlots", Integer.toString(slots));
         allOptions.putAll(options);
@@ -154,8 +154,8 @@ final class ProcessCluster implements AutoCloseable {
 
     /** Starts a job manager, which takes over as soon as no other is the leader. */
     void startJobManager() throws Exception {
-        int rpcPort = freePort();
-        int blobPort = freePort();
+        int rpcPort = FreePort.next();
+        int blobPort = FreePort.next();
         List<String> jvmOptions = new ArrayList<>(network.addJobManager(rpcPort, blobPort));
         jvmOptions.add("-Xmx512m");
         jobManager =
@@ -196,9 +196,9 @@ final class ProcessCluster implements AutoCloseable {
         List<String> arguments = new ArrayList<>();
         arguments.addAll(List.of("--configDir", directory.resolve("conf").toString()));
         arguments.addAll(words(TaskExecutorProcessUtils.generateDynamicConfigsStr(memory)));
-        int rpcPort = freePort();
-        int dataPort = freePort();
-        int metricsPort = freePort();
+        int rpcPort = FreePort.next();
+        int dataPort = FreePort.next();
+        int metricsPort = FreePort.next();
         arguments.add("-Dtaskmanager.resource-id=" + name);
         arguments.add("-Dtaskmanager.host=" + name);
         arguments.add("-Dtaskmanager.rpc.port=" + rpcPort);
@@ -336,12 +336,6 @@ final class ProcessCluster implements AutoCloseable {
 
     private static List<String> words(String text) {
         return List.of(text.trim().split("\\s+"));
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     /** Whether the ZooKeeper at this port takes clients; it listens some time before. */

@@ -30,6 +30,7 @@ mod phase;
 mod reports;
 mod request;
 mod restore;
+mod status;
 mod watermark;
 mod writer;
 
@@ -39,6 +40,7 @@ use event::Event;
 use ledger::{Generation, Ledger, UnitId};
 use phase::Phase;
 use request::Asked;
+pub use status::Status;
 use watermark::WatermarkAligner;
 use writer::Writer;
 
@@ -73,6 +75,8 @@ pub struct Coordinator {
     held_checkpoints: BTreeMap<FutureId, i64>,
     asked: BTreeMap<RequestId, Asked>,
     late_entry_timer: bool,
+    /// How many writers owe an entry of a completed checkpoint, while no commit is under way.
+    late_writers: usize,
     /// Flink recovers a batch job, and no attempt has been ready yet.
     recovers_batch: bool,
     opening_attempts: u32,
@@ -105,6 +109,7 @@ impl Coordinator {
             held_checkpoints: BTreeMap::new(),
             asked: BTreeMap::new(),
             late_entry_timer: false,
+            late_writers: 0,
             recovers_batch: false,
             opening_attempts: 0,
             stale_events: 0,
@@ -118,12 +123,8 @@ impl Coordinator {
         if let Err(error) = outcome {
             self.fail(error);
         }
+        debug_assert!(self.sizes_are_right());
         std::mem::take(&mut self.commands)
-    }
-
-    /// Events that were dropped because they came from an attempt that is over.
-    pub fn stale_events(&self) -> u64 {
-        self.stale_events
     }
 
     fn handle(&mut self, event: Event) -> Result<()> {
@@ -133,6 +134,11 @@ impl Coordinator {
                 Ok(())
             }
             (_, Event::Close) => {
+                // A reset also closes the coordinator that nothing has begun yet.
+                if !matches!(&self.phase, Phase::Created { fresh_commit_user } if fresh_commit_user.is_empty())
+                {
+                    tracing::info!("closed");
+                }
                 self.close("The coordinator is closed or has been reset.".to_owned());
                 Ok(())
             }
@@ -225,7 +231,7 @@ impl Coordinator {
 
     fn run(&mut self, why: &str) {
         self.phase = Phase::Running;
-        tracing::info!(commit_user = self.commit_user(), "running: {why}");
+        tracing::info!("running, commits as user {}: {why}", self.commit_user());
     }
 
     fn fail(&mut self, error: Error) {

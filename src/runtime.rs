@@ -10,9 +10,9 @@ use bytes::Bytes;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
-use crate::coordinator::Coordinator;
 use crate::coordinator::command::{Answer, Command, Commit, FutureId, RequestId, Timer};
 use crate::coordinator::event::Event;
+use crate::coordinator::{Coordinator, Status};
 use crate::error::Error;
 use crate::settings::Settings;
 
@@ -81,6 +81,8 @@ pub trait Host {
     ) -> Result<(), Self::Error>;
     /// See [`Command::FailJob`].
     fn fail_job(&mut self, error: &Error) -> Result<(), Self::Error>;
+    /// What has changed for whoever watches the job; [`Status::stale_events`] count on over resets.
+    fn show(&mut self, status: &Status) -> Result<(), Self::Error>;
     /// A line for Flink's log.
     fn log(&mut self, line: &LogLine) -> Result<(), Self::Error>;
 }
@@ -100,6 +102,8 @@ pub async fn run<H: Host>(
         coordinator: Coordinator::new(settings.clone()),
         settings,
         epoch: 0,
+        stale_events: 0,
+        shown: None,
         timers: Timers::default(),
         lines,
         host,
@@ -128,6 +132,9 @@ struct Running<'a, H: Host> {
     coordinator: Coordinator,
     settings: Settings,
     epoch: Epoch,
+    /// Of the epochs before.
+    stale_events: u64,
+    shown: Option<Status>,
     timers: Timers,
     lines: LogLines,
     host: &'a mut H,
@@ -140,6 +147,7 @@ impl<H: Host> Running<'_, H> {
                 self.step(Event::Close)?;
                 self.timers = Timers::default();
                 self.epoch = epoch;
+                self.stale_events += self.coordinator.status().stale_events;
                 self.coordinator = Coordinator::new(self.settings.clone());
                 let restored_checkpoint_id = checkpoint_id;
                 self.step(Event::Begin { restored_checkpoint_id, state, fresh_commit_user })
@@ -156,7 +164,18 @@ impl<H: Host> Running<'_, H> {
         for line in self.lines.take() {
             self.host.log(&line)?;
         }
+        self.show()?;
         commands.into_iter().try_for_each(|command| self.execute(command))
+    }
+
+    fn show(&mut self) -> Result<(), H::Error> {
+        let mut status = self.coordinator.status();
+        status.stale_events += self.stale_events;
+        if self.shown != Some(status) {
+            self.shown = Some(status);
+            self.host.show(&status)?;
+        }
+        Ok(())
     }
 
     fn execute(&mut self, command: Command) -> Result<(), H::Error> {

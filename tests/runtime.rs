@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use paimon_writer_coordinator::coordinator::Status;
 use paimon_writer_coordinator::coordinator::command::{Answer, Commit, CommitId, FutureId, RequestId};
 use paimon_writer_coordinator::coordinator::event::{Event, Failure, FailureClass};
 use paimon_writer_coordinator::error::Error;
@@ -25,6 +26,7 @@ enum Call {
     Fail(i64, String),
     Answer(i64, Answer),
     FailJob(String, bool),
+    Show(Status),
     Log(String),
 }
 
@@ -82,6 +84,10 @@ impl Host for FakeHost {
         self.note(Call::FailJob(error.message.clone(), error.kind.recoverable()))
     }
 
+    fn show(&mut self, status: &Status) -> Result<(), &'static str> {
+        self.note(Call::Show(*status))
+    }
+
     fn log(&mut self, line: &LogLine) -> Result<(), &'static str> {
         self.note(Call::Log(line.message.clone()))
     }
@@ -133,7 +139,7 @@ impl Loop {
     async fn calls_after(&self, millis: u64) -> Vec<(u64, Call)> {
         tokio::time::sleep(Duration::from_millis(millis.max(1))).await;
         let calls = std::mem::take(&mut *self.calls.lock().expect("not poisoned"));
-        calls.into_iter().filter(|(_, call)| !matches!(call, Call::Log(_))).collect()
+        calls.into_iter().filter(|(_, call)| !matches!(call, Call::Log(_) | Call::Show(_))).collect()
     }
 }
 
@@ -213,6 +219,65 @@ async fn s10_a_checkpoint_before_anything_else_is_declined() {
         job.callback(Event::Checkpoint { checkpoint_id: 1, future: FutureId(4) });
         let calls = job.calls_after(0).await;
         assert!(matches!(&calls[..], [(0, Call::Fail(4, _))]), "{calls:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn s108_the_host_is_shown_what_waits_and_only_what_has_changed() {
+    with_loop(false, |job| async move {
+        let stale = |job: &Loop| {
+            let body = encode_entry(&entry(1, 9, "a"));
+            for bytes in chunks(1, 1, 7, 9, &body, 1 << 20) {
+                job.callback(Event::WriterEvent { subtask: 0, attempt: 7, bytes });
+            }
+        };
+        job.reset(1);
+        job.complete_checkpoint_with_file(1);
+        job.callback(Event::CheckpointComplete { checkpoint_id: 1 });
+        stale(&job);
+        let done = Event::Committed { commit: CommitId(1), snapshot_id: Some(1), committer_state: None };
+        job.send(Message::Outcome { epoch: 1, event: done });
+        job.reset(2);
+        stale(&job);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let calls = std::mem::take(&mut *job.calls.lock().expect("not poisoned"));
+        let shown: Vec<Status> = calls
+            .into_iter()
+            .filter_map(|(_, call)| if let Call::Show(status) = call { Some(status) } else { None })
+            .collect();
+        let none = Status {
+            phase: 0,
+            last_completed_checkpoint: -1,
+            last_committed_checkpoint: -1,
+            pending_entries: 0,
+            pending_bytes: 0,
+            due_commits: 0,
+            held_checkpoints: 0,
+            awaited_writers: 0,
+            stale_events: 0,
+        };
+        let bytes = entry(1, 1, "a").payload.len() as u64;
+        let running = Status { phase: 2, ..none };
+        let holds = Status { pending_entries: 1, pending_bytes: bytes, ..running };
+        let due = Status { last_completed_checkpoint: 1, due_commits: 1, ..holds };
+        let stale = Status { stale_events: 1, ..due };
+        let done =
+            Status { last_completed_checkpoint: 1, last_committed_checkpoint: 1, stale_events: 1, ..running };
+        let expected = [
+            Status { phase: 3, ..none },
+            none,
+            running,
+            holds,
+            due,
+            stale,
+            done,
+            Status { phase: 3, ..done },
+            Status { stale_events: 1, ..none },
+            Status { stale_events: 1, ..running },
+            Status { stale_events: 2, ..running },
+        ];
+        assert_eq!(shown, expected);
     })
     .await;
 }

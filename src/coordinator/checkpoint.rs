@@ -52,7 +52,7 @@ impl Coordinator {
         self.due_commits() > self.settings.max_due_commits as usize || final_commit_waits
     }
 
-    fn due_commits(&self) -> usize {
+    pub(super) fn due_commits(&self) -> usize {
         let through = self.unit_id(self.completed_through);
         self.ledger.count_through(through) + usize::from(self.in_flight.is_some())
     }

@@ -10,7 +10,7 @@ use crate::wire::{END_OF_INPUT, Incarnation};
 use super::Coordinator;
 use super::command::{Command, Commit, CommitId, Timer};
 use super::event::{Failure, FailureClass};
-use super::ledger::{Unit, UnitId};
+use super::ledger::{Size, Unit, UnitId};
 use super::phase::Phase;
 use super::watermark::Reading;
 use super::writer::{Ended, Writer};
@@ -21,6 +21,7 @@ pub(super) struct InFlight {
     pub(super) id: UnitId,
     /// The entries by checkpoint: those of the commit's own, and whatever else goes with it.
     pub(super) units: BTreeMap<i64, Unit>,
+    pub(super) size: Size,
     commit: CommitId,
     watermark: i64,
     completed: bool,
@@ -49,6 +50,7 @@ impl Coordinator {
         let completed = end_of_input || self.completed.contains(&id.checkpoint_id);
         let whole = completed || self.without_entry(id.checkpoint_id).is_empty();
         let watermark = self.align_watermark(id, whole);
+        let before = self.ledger.size();
         let units = if end_of_input && !self.takes_checkpoints() {
             // Savepoints that never completed: one commit for all, since a restart would begin from nothing.
             self.ledger.take_generation(id.generation)
@@ -57,7 +59,8 @@ impl Coordinator {
         };
         self.last_commit += 1;
         let commit = CommitId(self.last_commit);
-        self.in_flight = Some(InFlight { id, units, commit, watermark, completed, attempt: 1 });
+        let size = before.without(self.ledger.size());
+        self.in_flight = Some(InFlight { id, units, size, commit, watermark, completed, attempt: 1 });
         self.send_commit();
     }
 
@@ -212,7 +215,6 @@ impl Coordinator {
         if checkpoint_id == END_OF_INPUT {
             self.committed_end_of_input.extend(unit.keys());
             self.final_commit_done = generation == self.generation();
-            tracing::info!("what the writers wrote up to the end of their input is in the table");
             return;
         }
         self.committed_through = self.committed_through.max(checkpoint_id);
@@ -255,8 +257,9 @@ impl Coordinator {
                 let doubled = self.settings.retry_initial_millis.saturating_mul(1 << (attempt - 1).min(30));
                 let after_millis = doubled.min(self.settings.retry_max_millis);
                 let tries = self.settings.commit_retries + 1;
+                let why = &failure.message;
                 tracing::warn!(
-                    "try {attempt} of {tries} of {what} failed; the next one begins in {after_millis} ms"
+                    "attempt {attempt} of {tries} of {what} failed, the next one begins in {after_millis} ms: {why}"
                 );
                 self.commands.push(Command::SetTimer { timer: Timer::Retry, after_millis });
                 return Ok(());
@@ -290,6 +293,7 @@ impl Coordinator {
     /// Bounds how long a completed checkpoint waits for an entry, while everyone who owes one is running.
     pub(super) fn watch_for_late_entries(&mut self) {
         let missing = self.completed.first().map_or(Vec::new(), |&gate| self.missing(gate));
+        self.late_writers = if self.in_flight.is_some() { 0 } else { missing.len() };
         let watch = matches!(self.phase, Phase::Running)
             && self.in_flight.is_none()
             && !missing.is_empty()

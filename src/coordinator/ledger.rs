@@ -30,16 +30,45 @@ pub(crate) struct Slot {
 /// The entries of one unit by the writer that prepared them.
 pub(crate) type Unit = BTreeMap<Incarnation, Slot>;
 
+/// How many entries, and the bytes of their committables.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) entries: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Size {
+    pub(crate) fn without(self, rest: Self) -> Self {
+        Self { entries: self.entries - rest.entries, bytes: self.bytes - rest.bytes }
+    }
+
+    pub(crate) fn add(&mut self, slot: &Slot) {
+        self.entries += 1;
+        self.bytes += slot.entry.payload.len() as u64;
+    }
+
+    fn subtract(&mut self, slot: &Slot) {
+        self.entries -= 1;
+        self.bytes -= slot.entry.payload.len() as u64;
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     units: BTreeMap<UnitId, Unit>,
+    /// Of all units.
+    size: Size,
 }
 
 impl Ledger {
     /// The unit that must be committed before all others.
     pub(crate) fn first(&self) -> Option<UnitId> {
         self.units.keys().next().copied()
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.size
     }
 
     pub(crate) fn units(&self) -> impl Iterator<Item = (&UnitId, &Unit)> {
@@ -54,7 +83,10 @@ impl Ledger {
     pub(crate) fn put(&mut self, generation: Generation, slot: Slot) {
         let checkpoint_id = slot.entry.checkpoint_id;
         let unit = self.units.entry(UnitId { generation, checkpoint_id }).or_default();
-        unit.insert(slot.entry.incarnation, slot);
+        self.size.add(&slot);
+        if let Some(replaced) = unit.insert(slot.entry.incarnation, slot) {
+            self.size.subtract(&replaced);
+        }
     }
 
     /// The commit user under which an entry with this key is held.
@@ -77,7 +109,9 @@ impl Ledger {
 
     /// Takes a whole unit out.
     pub(crate) fn take(&mut self, id: UnitId) -> Unit {
-        self.units.remove(&id).unwrap_or_default()
+        let taken = self.units.remove(&id).unwrap_or_default();
+        taken.values().for_each(|slot| self.size.subtract(slot));
+        taken
     }
 
     /// Takes out all units of a commit user, by checkpoint.
@@ -85,6 +119,7 @@ impl Ledger {
         let (taken, others): (BTreeMap<_, _>, _) =
             std::mem::take(&mut self.units).into_iter().partition(|(id, _)| id.generation == generation);
         self.units = others;
+        taken.values().flat_map(Unit::values).for_each(|slot| self.size.subtract(slot));
         taken.into_iter().map(|(id, unit)| (id.checkpoint_id, unit)).collect()
     }
 
@@ -93,7 +128,13 @@ impl Ledger {
     pub(crate) fn reset_subtask(&mut self, subtask: u32, checkpoint_id: i64) {
         self.units.retain(|_, unit| {
             let before = unit.len();
-            unit.retain(|_, slot| slot.owner != Some(subtask) || !is_after(&slot.entry, checkpoint_id));
+            unit.retain(|_, slot| {
+                let stays = slot.owner != Some(subtask) || !is_after(&slot.entry, checkpoint_id);
+                if !stays {
+                    self.size.subtract(slot);
+                }
+                stays
+            });
             if unit.len() < before {
                 unit.values_mut().for_each(|slot| slot.entry.savepoint = false);
             }

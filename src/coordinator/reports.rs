@@ -57,12 +57,14 @@ impl Coordinator {
         let header = chunk.header;
         if !self.writers[index].listens_to(attempt) || header.attempt != attempt {
             self.stale_events += 1;
-            tracing::info!(
-                subtask,
-                attempt,
-                checkpoint = header.checkpoint_id,
-                "dropped an event of an attempt that is over"
-            );
+            // One line for each attempt: its entry may come in many events, and many writers may have been lost at once.
+            if self.writers[index].stale_attempt < Some(attempt) {
+                self.writers[index].stale_attempt = Some(attempt);
+                let checkpoint_id = header.checkpoint_id;
+                tracing::info!(
+                    "dropped an event for checkpoint {checkpoint_id} of subtask {subtask}, attempt {attempt}, which is over; more of that attempt are only counted"
+                );
+            }
             return Ok(());
         }
         let Some(body) = self.writers[index].receive(attempt, chunk).map_err(from)? else {

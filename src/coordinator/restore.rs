@@ -28,19 +28,19 @@ impl Coordinator {
                 // All writers had finished before that checkpoint: Flink keeps nothing, and nothing is pending.
                 self.restored_through = checkpoint_id;
                 self.checkpoint_completed(checkpoint_id);
-                self.phase = Phase::Created { fresh_commit_user };
-                self.open_committer();
+                self.begin_opening(
+                    &format!("from checkpoint {checkpoint_id}, before which all writers had finished"),
+                    fresh_commit_user,
+                );
                 return Ok(());
             }
             (None, None) => {
-                self.phase = Phase::Created { fresh_commit_user };
-                self.open_committer();
+                self.begin_opening("without state", fresh_commit_user);
                 return Ok(());
             }
             (None, Some(state)) if !self.takes_checkpoints() => {
                 self.take_over_batch(snapshot::decode(&state)?)?;
-                self.phase = Phase::Created { fresh_commit_user };
-                self.open_committer();
+                self.begin_opening("with what the last job manager recorded", fresh_commit_user);
                 return Ok(());
             }
             (checkpoint_id, state) => {
@@ -67,8 +67,19 @@ impl Coordinator {
         self.take_over(state);
         self.restored_through = checkpoint_id;
         self.checkpoint_completed(checkpoint_id);
+        tracing::info!(
+            "restoring from checkpoint {checkpoint_id}: waits for the restore events of {} writers and for the latest commit of user {}",
+            self.settings.parallelism,
+            self.commit_user()
+        );
         self.open_committer();
         Ok(())
+    }
+
+    fn begin_opening(&mut self, how: &str, fresh_commit_user: String) {
+        tracing::info!("starting {how}: waits for the latest commit of user {}", self.commit_user());
+        self.phase = Phase::Created { fresh_commit_user };
+        self.open_committer();
     }
 
     /// A start without state is a restore from before the first checkpoint: a job that committed a savepoint and fell

@@ -28,6 +28,8 @@ pub(super) struct Writer {
     pub(super) restored_through: Option<i64>,
     /// The newest ordinary checkpoint committed with an entry of this incarnation.
     pub(super) committed: Option<(Incarnation, i64)>,
+    /// The newest attempt of which a dropped event was logged.
+    pub(super) stale_attempt: Option<i32>,
 }
 
 /// A writer's end of input.

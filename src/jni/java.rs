@@ -7,6 +7,7 @@ use jni::sys::jvalue;
 use jni::{Env, jni_str};
 use tracing::Level;
 
+use crate::coordinator::Status;
 use crate::coordinator::command::{Answer, Commit, FutureId, RequestId};
 use crate::error::Error;
 use crate::runtime::{Epoch, Host, LogLine};
@@ -31,6 +32,7 @@ struct Methods {
     fail_checkpoint: JMethodID,
     answer: JMethodID,
     fail_job: JMethodID,
+    show: JMethodID,
     log: JMethodID,
 }
 
@@ -45,6 +47,7 @@ impl<'env, 'local> JavaHost<'env, 'local> {
             fail_checkpoint: method(env, &class, "failCheckpoint", "(JLjava/lang/String;)V")?,
             answer: method(env, &class, "answer", "(JIJ)V")?,
             fail_job: method(env, &class, "failJob", "(Ljava/lang/String;Z)V")?,
+            show: method(env, &class, "show", "([J)V")?,
             log: method(env, &class, "log", "(ILjava/lang/String;)V")?,
         };
         Ok(Self { env, host, methods })
@@ -171,6 +174,31 @@ impl Host for JavaHost<'_, '_> {
             |methods| methods.fail_job,
             LOCAL_REFERENCES,
             |env| Ok(vec![string(env, &error.message)?, boolean(error.kind.recoverable())]),
+        )
+    }
+
+    fn show(&mut self, status: &Status) -> Result<(), BoundaryError> {
+        let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        // In the order of the constants of `CoordinatorMetrics`.
+        let numbers = [
+            status.phase,
+            status.last_completed_checkpoint,
+            status.last_committed_checkpoint,
+            count(status.pending_entries),
+            count(status.pending_bytes),
+            count(status.due_commits),
+            count(status.held_checkpoints),
+            count(status.awaited_writers),
+            count(status.stale_events),
+        ];
+        self.call(
+            |methods| methods.show,
+            LOCAL_REFERENCES,
+            |env| {
+                let array = env.new_long_array(numbers.len())?;
+                array.set_region(env, 0, &numbers)?;
+                Ok(vec![object(array)])
+            },
         )
     }
 

@@ -63,7 +63,7 @@ fn s22_events_of_an_attempt_that_is_over_are_dropped_and_counted() {
     job.report(0, 0, &entry(1, 1, "after ready"));
     job.done(1);
     assert_eq!(job.table.files(), ["new"]);
-    assert_eq!(job.coordinator.stale_events(), 3);
+    assert_eq!(job.coordinator.status().stale_events, 3);
     job.assert_alive();
 }
 

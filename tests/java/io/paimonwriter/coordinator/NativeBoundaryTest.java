@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -150,7 +151,9 @@ class NativeBoundaryTest {
                 assertThrows(
                         ExecutionException.class,
                         () -> running.checkpoint(2).get(60, TimeUnit.SECONDS));
-        assertTrue(declined.getMessage().contains(TABLE + ": checkpoint 2"), declined.getMessage());
+        assertTrue(
+                declined.getMessage().contains(TABLE + ", operator 'Writer': checkpoint 2"),
+                declined.getMessage());
         running.handle.destroy();
     }
 
@@ -225,10 +228,13 @@ class NativeBoundaryTest {
         Running() {
             ClassLoader classLoader = NativeBoundaryTest.class.getClassLoader();
             // Not started: it only queues what it is asked for.
+            CoordinatorMetrics metrics =
+                    CoordinatorMetrics.of(new UnregisteredMetricsGroup(), TABLE);
             TableCommitter committer =
                     new TableCommitter(
                             SETTINGS,
                             null,
+                            metrics,
                             classLoader,
                             handle::committerReported,
                             jobFailure::complete);
@@ -237,6 +243,7 @@ class NativeBoundaryTest {
                             handle,
                             SETTINGS,
                             committer,
+                            metrics,
                             classLoader,
                             jobFailure::complete,
                             failure -> {});

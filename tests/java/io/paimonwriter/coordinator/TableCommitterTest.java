@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.paimon.flink.sink.Committable;
 import org.apache.paimon.flink.sink.Committer;
 import org.apache.paimon.manifest.ManifestCommittable;
@@ -29,6 +30,8 @@ import javax.annotation.Nullable;
 @Timeout(60)
 class TableCommitterTest {
 
+    private final CoordinatorMetrics metrics =
+            CoordinatorMetrics.of(new UnregisteredMetricsGroup(), "db.t");
     private static final String USER = "user";
 
     private final LinkedBlockingQueue<Report> reports = new LinkedBlockingQueue<>();
@@ -146,7 +149,7 @@ class TableCommitterTest {
 
         Report report = next();
         assertEquals(CommitFailure.FINAL, report.failure, report.message);
-        for (String part : new String[] {"db.t", "checkpoint 5", "bucket-0/data-"}) {
+        for (String part : new String[] {"checkpoint 5", "bucket-0/data-"}) {
             assertTrue(report.message.contains(part), report.message);
         }
         assertEquals(List.of(), table.identifiers());
@@ -273,7 +276,6 @@ class TableCommitterTest {
         assertEquals(CommitFailure.FINAL, report.failure);
         for (String part :
                 List.of(
-                        "db.t",
                         "checkpoint 5",
                         "found committables of serializer version " + (version + 1),
                         "expected at most " + version,
@@ -352,7 +354,8 @@ class TableCommitterTest {
     }
 
     private CoordinatorHost host() {
-        return new CoordinatorHost(settings, committer, new PendingAnswers(), jobFailure::set);
+        return new CoordinatorHost(
+                settings, committer, new PendingAnswers(), metrics.beginLoop(), jobFailure::set);
     }
 
     private static CoordinatorSettings.Builder builder() {
@@ -371,6 +374,7 @@ class TableCommitterTest {
                 new TableCommitter(
                         settings,
                         new UserCommitters(settings, table.table, factory, null),
+                        metrics,
                         getClass().getClassLoader(),
                         (epoch, commitId, failure, value, state, message) ->
                                 reports.add(

@@ -1,6 +1,7 @@
 package io.paimonwriter.coordinator.job;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.flink.configuration.Configuration;
 import org.junit.jupiter.api.AfterAll;
@@ -13,6 +14,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /** The adaptive scheduler makes a new coordinator for each failure and each rescaling. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -76,6 +78,38 @@ class AdaptiveSchedulerJobTest {
 
             table.assertHolds(script.ids());
             assertEquals(1, table.commitUsers().size());
+        }
+    }
+
+    @Test
+    void s108MetricsGoOnWithEachNewCoordinatorOfOneJobManager() throws Exception {
+        AppendTable table = AppendTable.create(directory.resolve("table"), Map.of());
+        try (CapturedLog log = CapturedLog.begin();
+                RunningJob job = new WriteJob(script, table).submitTo(cluster).awaitRunning()) {
+            ReportedMetrics metrics = new ReportedMetrics(job, table);
+            long first = JobTest.checkpointAfterRows(script, job, 100);
+            metrics.await("lastCommittedCheckpointId", first);
+            metrics.await("numCommits", 1);
+            assertEquals(4, metrics.value("commit.lastTableFilesAdded"), "Paimon's own");
+            job.rescale(2);
+            long second = JobTest.checkpointAfterRestore(script, job, 10);
+            metrics.await("lastCommittedCheckpointId", second);
+            long before = metrics.value("numCommits");
+            job.rescale(3);
+            long third = JobTest.checkpointAfterRestore(script, job, 10);
+            metrics.await("lastCommittedCheckpointId", third);
+
+            assertTrue(metrics.value("numCommits") > before, "the counter began anew");
+            assertEquals(2, metrics.value("phase"));
+            assertEquals(0, metrics.value("numPendingEntries"));
+            assertEquals(3, metrics.value("commit.lastTableFilesAdded"), "Paimon's own");
+            List<String> coordinators = log.containing("starts with Paimon Writer Coordinator");
+            assertTrue(coordinators.size() >= 3, coordinators.toString());
+            assertEquals(
+                    List.of(),
+                    log.containing("Name collision").stream()
+                            .filter(line -> line.contains("coordinator"))
+                            .collect(Collectors.toList()));
         }
     }
 

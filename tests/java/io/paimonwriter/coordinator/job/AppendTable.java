@@ -9,6 +9,7 @@ import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.io.DataFileMeta;
+import org.apache.paimon.manifest.FileKind;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
@@ -21,6 +22,7 @@ import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.source.ReadBuilder;
+import org.apache.paimon.table.source.ScanMode;
 import org.apache.paimon.types.DataTypes;
 
 import java.nio.file.Files;
@@ -87,6 +89,11 @@ public final class AppendTable {
         return FileStoreTableFactory.create(fileIO, path);
     }
 
+    /** Its full name, as messages have it. */
+    String name() {
+        return open().fullName();
+    }
+
     private FileStoreTable open() {
         return open(LocalFileIO.create());
     }
@@ -135,6 +142,20 @@ public final class AppendTable {
     /** How many rows each snapshot added, oldest first. */
     List<Long> addedRows() throws Exception {
         return snapshots().stream().map(Snapshot::deltaRecordCount).collect(Collectors.toList());
+    }
+
+    /** The bytes of the files that a snapshot added. */
+    long addedBytes(Snapshot snapshot) {
+        return open()
+                .store()
+                .newScan()
+                .withSnapshot(snapshot)
+                .withKind(ScanMode.DELTA)
+                .plan()
+                .files(FileKind.ADD)
+                .stream()
+                .mapToLong(entry -> entry.file().fileSize())
+                .sum();
     }
 
     /** Returns once the table's newest snapshot has this identifier. */

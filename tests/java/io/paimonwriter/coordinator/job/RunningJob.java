@@ -38,6 +38,10 @@ public final class RunningJob implements AutoCloseable {
         this.id = id;
     }
 
+    JobID id() {
+        return id;
+    }
+
     /** The job's execution graph as it is now, also after its end. */
     public AccessExecutionGraph graph() throws Exception {
         return cluster.flink().getExecutionGraph(id).get(CALL_LIMIT_SECONDS, TimeUnit.SECONDS);

@@ -40,6 +40,7 @@ public final class TestCluster implements AutoCloseable {
     /** The same with options of the cluster's own. */
     static TestCluster start(int slots, Configuration configuration) throws Exception {
         configuration.set(RestOptions.BIND_PORT, "0");
+        ReportedMetrics.reportFrom(configuration);
         MiniCluster cluster =
                 new MiniCluster(
                         new MiniClusterConfiguration.Builder()

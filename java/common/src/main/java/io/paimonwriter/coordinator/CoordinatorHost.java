@@ -23,14 +23,17 @@ final class CoordinatorHost {
     private final TableCommitter committer;
     private final PendingAnswers pending;
     private final Consumer<Throwable> failJob;
+    private final CoordinatorMetrics.Loop metrics;
     private final CommittableReader reader = new CommittableReader();
 
     CoordinatorHost(
             CoordinatorSettings settings,
             TableCommitter committer,
             PendingAnswers pending,
+            CoordinatorMetrics.Loop metrics,
             Consumer<Throwable> failJob) {
         this.settings = settings;
+        this.metrics = metrics;
         this.committer = committer;
         this.pending = pending;
         this.failJob = failJob;
@@ -83,14 +86,12 @@ final class CoordinatorHost {
     private CommitOutcome unreadable(long identifier, Throwable t) {
         String message =
                 String.format(
-                        "Table %s, %s: the committables cannot be read: %s. Restore with the"
+                        "%s: the committables cannot be read: %s. Restore with the"
                                 + " version of Paimon that wrote them, stop that job with a"
                                 + " savepoint, and restore that savepoint with this version.",
-                        settings.tableName(),
-                        CommitFailure.describeIdentifier(identifier),
-                        CommitFailure.describe(t));
+                        CommitFailure.describeIdentifier(identifier), CommitFailure.describe(t));
         // Not yet an error: the table may hold them.
-        LOG.info(message, t);
+        LOG.info("{}, {}", settings.describe(), message, t);
         return CommitOutcome.failed(
                 t instanceof Error ? CommitFailure.FAILS_JOB : CommitFailure.FINAL, message);
     }
@@ -112,13 +113,26 @@ final class CoordinatorHost {
     }
 
     void failJob(String message, boolean recoverable) {
-        failJob.accept(
+        CoordinatorException failure =
                 recoverable
                         ? new CoordinatorException(message)
-                        : new NonRecoverableCoordinatorException(message));
+                        : new NonRecoverableCoordinatorException(message);
+        Throwable attempt = committer.lastFailure();
+        if (attempt != null) {
+            // Its text is in the message; its stack trace was not logged when it was to be tried
+            // again.
+            failure.addSuppressed(attempt);
+        }
+        failJob.accept(failure);
     }
 
-    void log(int level, String message) {
+    /** Takes the numbers that {@link CoordinatorMetrics} names. */
+    void show(long[] numbers) {
+        metrics.show(numbers);
+    }
+
+    void log(int level, String text) {
+        String message = settings.describe() + ": " + text;
         switch (level) {
             case 1:
                 LOG.error(message);
@@ -129,11 +143,8 @@ final class CoordinatorHost {
             case 3:
                 LOG.info(message);
                 break;
-            case 4:
-                LOG.debug(message);
-                break;
             default:
-                LOG.trace(message);
+                LOG.debug(message);
         }
     }
 }

@@ -175,6 +175,7 @@ public final class CoordinatorOptions {
                 .commitRetries(read(COMMIT_RETRIES, "an integer of at least 0", n -> n >= 0))
                 .commitRetryInitialBackoff(initialBackoff)
                 .commitRetryMaxBackoff(readMaxBackoff(initialBackoff))
+                .streaming(FlinkSink.isStreaming(environment))
                 .checkpointingEnabled(takesCheckpoints(environment))
                 .batchTag(createsBatchTag(environment))
                 .batchSnapshots(steps.stream().noneMatch(InputFormatSources::contain))

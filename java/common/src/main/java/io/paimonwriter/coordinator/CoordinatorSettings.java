@@ -32,6 +32,7 @@ public final class CoordinatorSettings implements Serializable {
     private final int commitRetries;
     private final long commitRetryInitialBackoffMillis;
     private final long commitRetryMaxBackoffMillis;
+    private final boolean streaming;
     private final boolean checkpointingEnabled;
     private final boolean batchTag;
     private final boolean batchSnapshots;
@@ -50,6 +51,7 @@ public final class CoordinatorSettings implements Serializable {
         this.commitRetries = builder.commitRetries;
         this.commitRetryInitialBackoffMillis = builder.commitRetryInitialBackoff.toMillis();
         this.commitRetryMaxBackoffMillis = builder.commitRetryMaxBackoff.toMillis();
+        this.streaming = builder.streaming;
         this.checkpointingEnabled = builder.checkpointingEnabled;
         this.batchTag = builder.batchTag;
         this.batchSnapshots = builder.batchSnapshots;
@@ -82,6 +84,11 @@ public final class CoordinatorSettings implements Serializable {
     /** Name of the writer operator. */
     public String operatorName() {
         return operatorName;
+    }
+
+    /** Table and operator, as every message of the coordinator names them. */
+    String describe() {
+        return String.format("Table %s, operator '%s'", tableName, operatorName);
     }
 
     /** Whether the job takes checkpoints. */
@@ -146,6 +153,28 @@ public final class CoordinatorSettings implements Serializable {
         out.write(utf8);
     }
 
+    /** Every setting that is in force, under the name of its option if there is one. */
+    @Override
+    public String toString() {
+        return String.join(
+                " ",
+                "mode=" + (streaming ? "streaming" : "batch"),
+                "checkpoints=" + (checkpointingEnabled ? "on" : "off"),
+                "commit-user=" + commitUser,
+                "max-due-commits=" + maxDueCommits,
+                "chunk-size=" + chunkSizeBytes + "b",
+                "confirm-timeout=" + confirmTimeoutMillis + "ms",
+                "late-event-timeout=" + lateEventTimeoutMillis + "ms",
+                "commit-retries=" + commitRetries,
+                "commit-retry-initial-backoff=" + commitRetryInitialBackoffMillis + "ms",
+                "commit-retry-max-backoff=" + commitRetryMaxBackoffMillis + "ms",
+                "checkpoint-hold=" + checkpointHoldMillis + "ms",
+                "request-hold=" + requestHoldMillis + "ms",
+                "batch-tag=" + batchTag,
+                "batch-snapshots=" + batchSnapshots,
+                "end-input-watermark=" + endInputWatermark);
+    }
+
     /** Collects the settings; the defaults are those of the documented options. */
     public static final class Builder {
 
@@ -159,6 +188,7 @@ public final class CoordinatorSettings implements Serializable {
         private int commitRetries = 5;
         private Duration commitRetryInitialBackoff = Duration.ofSeconds(1);
         private Duration commitRetryMaxBackoff = Duration.ofSeconds(30);
+        private boolean streaming = true;
         private boolean checkpointingEnabled = true;
         private boolean batchTag;
         private boolean batchSnapshots = true;
@@ -217,6 +247,12 @@ public final class CoordinatorSettings implements Serializable {
         public Builder commitRetryMaxBackoff(Duration commitRetryMaxBackoff) {
             this.commitRetryMaxBackoff =
                     requirePositive(commitRetryMaxBackoff, "commitRetryMaxBackoff");
+            return this;
+        }
+
+        /** Whether the job runs in streaming mode; a batch job takes no checkpoints. */
+        public Builder streaming(boolean streaming) {
+            this.streaming = streaming;
             return this;
         }
 

@@ -1,5 +1,7 @@
 package io.paimonwriter.coordinator;
 
+import org.apache.flink.util.StringUtils;
+
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -8,6 +10,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.security.CodeSource;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -45,6 +50,7 @@ public final class NativeLibrary {
 
     private static boolean loaded;
     @Nullable private static String failure;
+    private static String description = "not loaded";
 
     private NativeLibrary() {}
 
@@ -73,6 +79,11 @@ public final class NativeLibrary {
         }
     }
 
+    /** Platform, origin, size and hash of the library that is loaded. */
+    static synchronized String describe() {
+        return description;
+    }
+
     private static void loadCopy(String platform, boolean musl) {
         Setting library = Setting.find(LIBRARY_PROPERTY, LIBRARY_VARIABLE, System.getenv());
         Setting named =
@@ -85,7 +96,15 @@ public final class NativeLibrary {
         try (InputStream in = library != null ? open(library) : open(platform, musl)) {
             copy = File.createTempFile("paimon_writer_coordinator", suffix(platform), directory);
             Files.copy(in, copy.toPath(), StandardCopyOption.REPLACE_EXISTING);
+            byte[] bytes = Files.readAllBytes(copy.toPath());
             System.load(copy.getAbsolutePath());
+            description =
+                    String.format(
+                            "%s (%s, %d bytes, SHA-256 %s)",
+                            library != null ? library.value : jar() + "!/" + resourceName(platform),
+                            platform,
+                            bytes.length,
+                            sha256(bytes));
         } catch (IOException | SecurityException e) {
             throw failure(
                     String.format("it could not be copied to %s: %s", origin, e),
@@ -101,6 +120,21 @@ public final class NativeLibrary {
             if (copy != null) {
                 copy.delete();
             }
+        }
+    }
+
+    private static String jar() {
+        CodeSource source = NativeLibrary.class.getProtectionDomain().getCodeSource();
+        return source == null || source.getLocation() == null
+                ? "the jar"
+                : source.getLocation().getPath();
+    }
+
+    private static String sha256(byte[] bytes) {
+        try {
+            return StringUtils.byteToHexString(MessageDigest.getInstance("SHA-256").digest(bytes));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every JVM has SHA-256", e);
         }
     }
 

@@ -30,12 +30,13 @@ final class NativeLoop {
             NativeHandle handle,
             CoordinatorSettings settings,
             TableCommitter committer,
+            CoordinatorMetrics metrics,
             ClassLoader userClassLoader,
             Consumer<Throwable> failJob,
             Consumer<Throwable> onEnd) {
         this.handle = handle;
         this.settings = settings;
-        this.host = new CoordinatorHost(settings, committer, pending, failJob);
+        this.host = new CoordinatorHost(settings, committer, pending, metrics.beginLoop(), failJob);
         this.onEnd = onEnd;
         this.thread =
                 new Thread(this::run, "paimon-writer-coordinator of " + settings.operatorName());
@@ -55,9 +56,7 @@ final class NativeLoop {
         } catch (RuntimeException e) {
             pending.failCheckpoint(
                     id,
-                    String.format(
-                            "The coordinator of table %s: checkpoint %d: %s",
-                            settings.tableName(), checkpointId, e));
+                    String.format("%s: checkpoint %d: %s", settings.describe(), checkpointId, e));
         }
     }
 
@@ -69,9 +68,7 @@ final class NativeLoop {
         } catch (RuntimeException e) {
             pending.failRequest(
                     id,
-                    String.format(
-                            "The coordinator of table %s cannot answer: %s",
-                            settings.tableName(), e));
+                    String.format("%s: the coordinator cannot answer: %s", settings.describe(), e));
         }
     }
 

@@ -49,6 +49,7 @@ public final class PaimonWriterCoordinator
 
     // Used under the monitor of this object.
     private long epoch;
+    @Nullable private CoordinatorMetrics metrics;
     private long restoredCheckpointId = NO_CHECKPOINT;
     @Nullable private byte[] restoredState;
 
@@ -74,21 +75,20 @@ public final class PaimonWriterCoordinator
         if (natives instanceof NativeCoordinator) {
             NativeLibrary.load();
         }
+        metrics = CoordinatorMetrics.of(context.metricGroup(), settings.tableName());
         UserCommitters userCommitters =
-                new UserCommitters(
-                        settings,
-                        table,
-                        committerFactory,
-                        new LastingMetricGroup(context.metricGroup()));
+                new UserCommitters(settings, table, committerFactory, metrics.paimons());
         TableCommitter started =
                 new TableCommitter(
                         settings,
                         userCommitters,
+                        metrics,
                         context.getUserCodeClassloader(),
                         this::reportToLoop,
                         this::failJob);
         started.start();
         committer = started;
+        LOG.info("{}: {}", describe(), startLine());
         beginEpoch();
     }
 
@@ -128,6 +128,7 @@ public final class PaimonWriterCoordinator
                             handle,
                             settings,
                             committer,
+                            metrics,
                             context.getUserCodeClassloader(),
                             this::failJob,
                             this::loopEnded);
@@ -321,7 +322,20 @@ public final class PaimonWriterCoordinator
     }
 
     private String describe() {
-        return "The coordinator of table " + settings.tableName();
+        return String.format(
+                "The coordinator of table %s, operator '%s'",
+                settings.tableName(), settings.operatorName());
+    }
+
+    /** What whoever has to mend the job asks first: what is it that runs here? */
+    private String startLine() {
+        return String.format(
+                "starts with %s, Java %s, library %s; parallelism=%d %s",
+                SupportedPair.describe(),
+                System.getProperty("java.version"),
+                NativeLibrary.describe(),
+                context.currentParallelism(),
+                settings);
     }
 
     private interface NativeCall {

@@ -28,11 +28,32 @@ final class SupportedPair {
      * @throws ValidationException if it is for another line of Flink or Paimon
      */
     static void check() {
-        Properties built = read(SupportedPair.class.getResourceAsStream("pair.properties"));
+        check(built(), EnvironmentInformation.getVersion(), paimonVersion());
+    }
+
+    /** The versions of this jar, and of what it runs on. */
+    static String describe() {
+        Properties built = built();
+        return String.format(
+                "Paimon Writer Coordinator %s for Flink %s and Paimon %s, on Flink %s and Paimon"
+                        + " %s",
+                built.getProperty("version"),
+                built.getProperty("flink"),
+                built.getProperty("paimon"),
+                EnvironmentInformation.getVersion(),
+                paimonVersion());
+    }
+
+    private static Properties built() {
+        return read(SupportedPair.class.getResourceAsStream("pair.properties"));
+    }
+
+    /** Null if Paimon's jar does not tell. */
+    @Nullable
+    private static String paimonVersion() {
         // Where Paimon's classes come from decides, whichever jar that is.
         ClassLoader paimons = org.apache.paimon.Snapshot.class.getClassLoader();
-        Properties found = read(paimons.getResourceAsStream(PAIMON_VERSION));
-        check(built, EnvironmentInformation.getVersion(), found.getProperty("version"));
+        return read(paimons.getResourceAsStream(PAIMON_VERSION)).getProperty("version");
     }
 
     /**

@@ -21,8 +21,9 @@ final class TableCommitter {
     /** The outcome of opening a committer is reported as that of commit 0. */
     private static final long OPENING = 0;
 
-    private final String tableName;
+    private final CoordinatorSettings settings;
     private final UserCommitters committers;
+    private final CoordinatorMetrics metrics;
     private final Reports reports;
     private final Consumer<Throwable> failJob;
     private final Thread thread;
@@ -30,6 +31,7 @@ final class TableCommitter {
 
     private volatile Epoch epoch = new Epoch(0, -1);
     private volatile boolean closed;
+    @Nullable private volatile Throwable lastFailure;
 
     /**
      * @param failJob told when an outcome cannot be reported
@@ -37,11 +39,13 @@ final class TableCommitter {
     TableCommitter(
             CoordinatorSettings settings,
             UserCommitters committers,
+            CoordinatorMetrics metrics,
             ClassLoader userClassLoader,
             Reports reports,
             Consumer<Throwable> failJob) {
-        this.tableName = settings.tableName();
+        this.settings = settings;
         this.committers = committers;
+        this.metrics = metrics;
         this.reports = reports;
         this.failJob = failJob;
         this.thread =
@@ -82,8 +86,18 @@ final class TableCommitter {
                     @Override
                     CommitOutcome execute() throws Exception {
                         boolean recovering = order.identifier <= epoch.restoredCheckpointId;
-                        return committers.commit(
-                                epochNumber, order, recovering, () -> isObsolete(this));
+                        CoordinatorMetrics.Attempt attempt = metrics.beginAttempt(order.attempt);
+                        try {
+                            CommitOutcome outcome =
+                                    committers.commit(
+                                            epochNumber, order, recovering, () -> isObsolete(this));
+                            if (outcome != null) {
+                                attempt.succeeded();
+                            }
+                            return outcome;
+                        } finally {
+                            attempt.end();
+                        }
                     }
                 });
     }
@@ -143,7 +157,7 @@ final class TableCommitter {
             try {
                 runTask(tasks.take());
             } catch (InterruptedException e) {
-                LOG.debug("Table {}: the committer thread was interrupted", tableName);
+                LOG.debug("{}: the committer thread was interrupted", settings.describe());
             } catch (Throwable t) {
                 failJob.accept(t);
             }
@@ -157,17 +171,21 @@ final class TableCommitter {
         CommitOutcome outcome;
         try {
             outcome = isObsolete(task) ? null : task.execute();
+            lastFailure = null;
         } catch (Throwable t) {
             outcome = failed(task, t);
         }
         // An interrupt that was meant for this task must not hit the next one.
         Thread.interrupted();
         if (isObsolete(task)) {
-            LOG.info("Table {}: after a reset or close, nobody waits for {}", tableName, task);
+            LOG.info("{}: after a reset or close, nobody waits for {}", settings.describe(), task);
             return;
         }
         if (outcome == null) {
             return;
+        }
+        if (outcome.failure != CommitFailure.NONE) {
+            metrics.failed();
         }
         reports.report(
                 task.epochNumber,
@@ -176,6 +194,12 @@ final class TableCommitter {
                 outcome.value,
                 outcome.committerState,
                 outcome.message);
+    }
+
+    /** Why the newest task failed; null if it did not. */
+    @Nullable
+    Throwable lastFailure() {
+        return lastFailure;
     }
 
     private boolean isObsolete(Task task) {
@@ -189,11 +213,11 @@ final class TableCommitter {
                         ? "Restore from a newer checkpoint or savepoint whose files still exist."
                         : "Look for the cause in the file system or the catalog of the table.";
         String message =
-                String.format(
-                        "Table %s, %s failed: %s. %s",
-                        tableName, task, CommitFailure.describe(failure), advice);
+                String.format("%s failed: %s. %s", task, CommitFailure.describe(failure), advice);
         if (!closed) {
-            LOG.warn(message, failure);
+            // The native coordinator tells of it, and whether it is tried again.
+            lastFailure = failure;
+            LOG.debug("{}: {}", settings.describe(), message, failure);
         }
         return CommitOutcome.failed(kind, message);
     }

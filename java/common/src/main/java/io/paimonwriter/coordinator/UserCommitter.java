@@ -49,14 +49,17 @@ final class UserCommitter implements AutoCloseable {
      * looks at the identifier only in this method, not in its plain commit (h08).
      *
      * @param recovering whether the commit repeats one from before a restore
+     * @return whether the table did not show it yet
      */
-    void filterAndCommit(
+    boolean filterAndCommit(
             long identifier, long watermark, List<Committable> committables, boolean recovering)
             throws Exception {
-        committer.filterAndCommit(
-                Collections.singletonList(committer.combine(identifier, watermark, committables)),
-                true,
-                !recovering || markDoneWhenRecovering);
+        return committer.filterAndCommit(
+                        Collections.singletonList(
+                                committer.combine(identifier, watermark, committables)),
+                        true,
+                        !recovering || markDoneWhenRecovering)
+                > 0;
     }
 
     /** The committer's own state after its last commit, null if there is none. */

@@ -120,6 +120,8 @@ final class UserCommitters {
         if (epoch != commitEpoch) {
             return null;
         }
+        long startNanos = System.nanoTime();
+        boolean isNew = false;
         OpenCommitter open = committerOf(order.commitUser);
         boolean makesSnapshot =
                 !order.committables.isEmpty()
@@ -129,8 +131,9 @@ final class UserCommitters {
                 if (obsolete.getAsBoolean()) {
                     return null;
                 }
-                open.committer.filterAndCommit(
-                        order.identifier, order.watermark, order.committables, recovering);
+                isNew =
+                        open.committer.filterAndCommit(
+                                order.identifier, order.watermark, order.committables, recovering);
             }
             if (order.savepoint) {
                 savepointTags.create(order.commitUser, order.identifier);
@@ -145,7 +148,38 @@ final class UserCommitters {
         if (isLast(order.identifier)) {
             createBatchTag();
         }
+        if (makesSnapshot) {
+            log(order, isNew, open.lastSnapshotId, (System.nanoTime() - startNanos) / 1_000_000);
+        } else {
+            logEmpty(order);
+        }
         return CommitOutcome.success(open.lastSnapshotId, open.state);
+    }
+
+    private void log(CommitOrder order, boolean isNew, long snapshotId, long millis) {
+        CommittedFiles files = CommittedFiles.of(order.committables);
+        LOG.info(
+                "{}: {} by user {} {}: files={} rows={} bytes={} millis={} attempt={} snapshot={}",
+                settings.describe(),
+                CommitFailure.describeIdentifier(order.identifier),
+                order.commitUser,
+                isNew ? "committed" : "was in the table already",
+                files.count,
+                files.rows,
+                files.bytes,
+                millis,
+                order.attempt,
+                snapshotId);
+    }
+
+    /** An idle job shall not fill the log, but the end of a job is worth a line. */
+    private void logEmpty(CommitOrder order) {
+        String text = "{}: nothing to do for the {}";
+        if (isLast(order.identifier)) {
+            LOG.info(text, settings.describe(), order);
+        } else {
+            LOG.debug(text, settings.describe(), order);
+        }
     }
 
     /**
@@ -165,10 +199,13 @@ final class UserCommitters {
             latest = table.snapshotManager().latestSnapshotOfUser(order.commitUser);
         }
         if (!latest.filter(found -> found.commitIdentifier() >= order.identifier).isPresent()) {
-            LOG.error(failure.message);
             return failure;
         }
-        LOG.info("Table {}: what cannot be read is in the table already", settings.tableName());
+        LOG.info(
+                "{}: {} by user {} was in the table already, so what cannot be read is not needed",
+                settings.describe(),
+                CommitFailure.describeIdentifier(order.identifier),
+                order.commitUser);
         if (order.savepoint) {
             savepointTags.create(order.commitUser, order.identifier);
         }
@@ -211,9 +248,9 @@ final class UserCommitters {
             savepointTags.delete(identifier);
         } catch (RuntimeException e) {
             LOG.warn(
-                    "Table {}: the tag of savepoint {} by user {}, which was aborted, could not be"
+                    "{}: the tag of savepoint {} by user {}, which was aborted, could not be"
                             + " deleted",
-                    settings.tableName(),
+                    settings.describe(),
                     identifier,
                     commitUser,
                     e);
@@ -236,7 +273,11 @@ final class UserCommitters {
         try {
             open.committer.close();
         } catch (Throwable t) {
-            LOG.warn("Table {}: a committer could not be closed", settings.tableName(), t);
+            LOG.warn(
+                    "{}: the committer of user {} could not be closed",
+                    settings.describe(),
+                    open.commitUser,
+                    t);
         }
     }
 

@@ -1,7 +1,7 @@
-//! The boundary to Java: every native of `NativeCoordinator`, and nothing else that Java may call.
+//! The boundary to Java: every native of `NativeCoordinator` and that of `Pwc`, and nothing else that Java may call.
 //!
 //! Natives only copy their arguments and enqueue a message; the one exception is `run`, in which the loop's Java thread
-//! stays until the coordinator is closed. No class, method id or reference is kept in a `static`: the library may be
+//! stays until the coordinator is closed. `Pwc` is a command of its own, without a coordinator. No class, method id or reference is kept in a `static`: the library may be
 //! loaded once for each class loader, and must not keep one alive.
 #![allow(unsafe_code)]
 
@@ -10,12 +10,13 @@ mod java;
 mod throw;
 
 use bytes::Bytes;
-use jni::objects::{JByteArray, JObject, JString};
+use jni::objects::{JByteArray, JClass, JObject, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use crate::coordinator::command::{CommitId, FutureId, RequestId};
 use crate::coordinator::event::{Event, Failure, FailureClass};
+use crate::inspect;
 use crate::runtime::{self, Message};
 use crate::settings::Settings;
 
@@ -66,6 +67,12 @@ const NATIVES: &[NativeMethod] = &[
         java_type = io.paimonwriter.coordinator.NativeCoordinator,
         error_policy = ThrowToJava,
         extern fn committer_reported(handle: jlong, epoch: jlong, commit_id: jlong, failure: jint, value: jlong, committer_state: jbyte[], message: JString),
+    },
+    native_method! {
+        java_type = io.paimonwriter.coordinator.Pwc,
+        error_policy = ThrowToJava,
+        static extern fn run(arguments: jbyte[]) -> jbyte[],
+        fn = run_command,
     },
 ];
 
@@ -194,6 +201,19 @@ fn committer_reported<'local>(
         }
     };
     Handle::of(handle)?.send(Message::Outcome { epoch, event })
+}
+
+/// Arguments and text are UTF-8; a zero byte ends each argument, and the exit status comes before the text.
+fn run_command<'local>(
+    env: &mut Env<'local>,
+    _: JClass<'local>,
+    arguments: JByteArray<'local>,
+) -> Outcome<JByteArray<'local>> {
+    let arguments = copy(env, &arguments)?;
+    let arguments = String::from_utf8_lossy(&arguments);
+    let outcome = inspect::run(arguments.split_terminator('\0').map(Into::into));
+    let answer = [&[outcome.status], outcome.text.as_bytes()].concat();
+    Ok(env.byte_array_from_slice(&answer)?)
 }
 
 fn copy(env: &Env<'_>, array: &JByteArray<'_>) -> Outcome<Bytes> {

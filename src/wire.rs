@@ -8,6 +8,7 @@
 //! restore  i32 count, pieces (i64 i64 incarnation | i32 parallelism | u8 ended) | i32 count, entries
 //! entry    i64 checkpoint id | i64 i64 incarnation | i64 ended after | i64 watermark | u8 flags (1 idle, 2 savepoint)
 //!          | i32 committables | i32 serializer version | i32 length, payload
+//! element  u8 version | u8 kind (1 piece, 2 entry) | a piece as in restore, or an entry; what a writer's state stores
 //! ```
 
 use bytes::{Buf, Bytes};
@@ -117,6 +118,15 @@ pub enum WriterMessage {
         /// All entries that it was given.
         entries: Vec<Entry>,
     },
+}
+
+/// One element of a writer's operator state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateElement {
+    /// What the writer says of itself.
+    Piece(Piece),
+    /// An entry that it answers for.
+    Entry(Entry),
 }
 
 /// What a writer wants to know.
@@ -241,14 +251,32 @@ pub fn decode_request(mut bytes: Bytes) -> Result<Request> {
     Ok(Request { kind, subtask, attempt, incarnation, checkpoint_id, delivery })
 }
 
+/// Reads one element of a writer's operator state.
+pub fn decode_state_element(mut bytes: Bytes) -> Result<StateElement> {
+    let mut read = Reader::new(&mut bytes, "element of a writer's state");
+    let element = match (read.u8()?, read.u8()?) {
+        (VERSION, 1) => StateElement::Piece(read.piece()?),
+        (VERSION, 2) => StateElement::Entry(decode_entry(&mut bytes)?),
+        (version, kind) => {
+            return Err(foreign(format!(
+                "an element of a writer's state of version {version}, kind {kind}; expected version {VERSION}, kind 1 or 2"
+            )));
+        }
+    };
+    if bytes.has_remaining() {
+        return Err(foreign(format!(
+            "{} bytes after the end of an element of a writer's state",
+            bytes.len()
+        )));
+    }
+    Ok(element)
+}
+
 fn decode_restore(body: &mut Bytes) -> Result<WriterMessage> {
     let mut read = Reader::new(body, "restore event");
     let mut pieces = Vec::new();
     for _ in 0..read.count()? {
-        let incarnation = read.incarnation()?;
-        let parallelism = read.i32()?;
-        let ended = read.u8()? != 0;
-        pieces.push(Piece { incarnation, parallelism, ended });
+        pieces.push(read.piece()?);
     }
     let entry_count = read.count()?;
     let mut entries = Vec::new();
@@ -347,6 +375,11 @@ impl<'a> Reader<'a> {
             return Err(foreign(format!("a count of {count} in an {}", self.what)));
         }
         Ok(count)
+    }
+
+    fn piece(&mut self) -> Result<Piece> {
+        let incarnation = self.incarnation()?;
+        Ok(Piece { incarnation, parallelism: self.i32()?, ended: self.u8()? != 0 })
     }
 
     fn incarnation(&mut self) -> Result<Incarnation> {

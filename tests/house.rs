@@ -42,6 +42,15 @@ fn the_loop_does_not_know_the_jvm() {
 }
 
 #[test]
+fn the_inspection_writes_no_file_and_knows_no_jvm() {
+    assert!(sources("src/inspect").len() > 5);
+    assert_absent(
+        &["src/inspect.rs", "src/inspect"],
+        &["jni", "tokio", "std::thread", "fs::write", "File::create", "OpenOptions", "remove_", "rename("],
+    );
+}
+
+#[test]
 fn only_the_boundary_is_unsafe_and_keeps_nothing_in_a_static() {
     let boundary = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/jni");
     for (path, text) in sources("src") {

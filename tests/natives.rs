@@ -13,8 +13,17 @@ use object::macho::MH_HAS_TLV_DESCRIPTORS;
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 use object::{Architecture, Endianness, Export, File, FileFlags, Object};
 
-const NATIVES: [&str; 8] =
-    ["committerReported", "create", "destroy", "handleEvent", "handleRequest", "notify", "reset", "run"];
+const NATIVES: [&str; 9] = [
+    "NativeCoordinator_committerReported",
+    "NativeCoordinator_create",
+    "NativeCoordinator_destroy",
+    "NativeCoordinator_handleEvent",
+    "NativeCoordinator_handleRequest",
+    "NativeCoordinator_notify",
+    "NativeCoordinator_reset",
+    "NativeCoordinator_run",
+    "Pwc_run",
+];
 
 fn of_this_run() -> PathBuf {
     let name = format!("{DLL_PREFIX}paimon_writer_coordinator{DLL_SUFFIX}");
@@ -33,10 +42,10 @@ fn platform_of(path: &Path) -> &str {
     path.parent().unwrap().file_name().unwrap().to_str().unwrap()
 }
 
-/// `_Java_…NativeCoordinator_create___3B` gives `create`; only macOS has the first underscore.
+/// `_Java_…_NativeCoordinator_create___3B` gives `NativeCoordinator_create`; only macOS has the first underscore.
 fn native(name: &str) -> Option<&str> {
     let native = name.trim_start_matches('_');
-    let native = native.strip_prefix("Java_io_paimonwriter_coordinator_NativeCoordinator_")?;
+    let native = native.strip_prefix("Java_io_paimonwriter_coordinator_")?;
     native.split("__").next()
 }
 

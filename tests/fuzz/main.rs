@@ -47,6 +47,14 @@ fn s105_the_corpus_of_lives_and_all_their_beginnings() {
 }
 
 #[test]
+fn s105_the_checkpoints_to_look_into_and_many_of_their_beginnings() {
+    for input in corpus("inspect") {
+        targets::inspect(&input);
+        (0..input.len()).step_by(97).for_each(|length| targets::inspect(&input[..length]));
+    }
+}
+
+#[test]
 fn the_corpus_holds_the_golden_files() {
     for (target, name) in [
         ("snapshot", "snapshot_v1"),
@@ -118,6 +126,11 @@ proptest! {
     #[test]
     fn s105_mutations_of_lives(input in mutations_of("coordinator")) {
         targets::coordinator(&input);
+    }
+
+    #[test]
+    fn s105_mutations_of_checkpoints_to_look_into(input in mutations_of("inspect")) {
+        targets::inspect(&input);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What every input must stand. `cargo test` runs these on the corpus and its mutations, `scripts/fuzz` under libFuzzer.
 
+use std::path::Path;
+
 use bytes::Bytes;
 use paimon_writer_coordinator::snapshot::{decode, encode};
 use paimon_writer_coordinator::wire::{
@@ -83,6 +85,23 @@ fn body(restore: bool, bytes: &Bytes) {
 fn rewritten(header: MessageHeader, body: &Bytes) -> MessageHeader {
     let delivery = Delivery { length: body.len() as i32, checksum: crc32c::crc32c(body) };
     MessageHeader { delivery, ..header }
+}
+
+/// What somebody wants to look into, whatever it is: as metadata of each version, as a coordinator's bytes, as it is.
+pub fn inspect(input: &[u8]) {
+    let metadata = |version: u8| [&[0x49, 0x60, 0x67, 0x2d, 0, 0, 0, version], input].concat();
+    for bytes in [input.to_vec(), framed(input), metadata(4), metadata(5), metadata(6)] {
+        let length = bytes.len();
+        let bytes = Bytes::from(bytes);
+        for json in [false, true] {
+            let show = || paimon_writer_coordinator::inspect::show(bytes.clone(), Path::new("x"), json, true);
+            let (outcome, largest) = largest_of(show);
+            assert!(!outcome.text.is_empty());
+            // The text about an entry is longer than the entry, and a vertex of Flink's has 32,768 subtasks at most.
+            let allowed = 4 * ALLOWANCE_BYTES + 64 * length;
+            assert!(largest <= allowed, "{length} bytes made the inspection allocate {largest} at once");
+        }
+    }
 }
 
 /// A coordinator's life, see [`steps`].

@@ -49,7 +49,7 @@ final class Golden {
     }
 
     /** Gradle and an IDE start tests in different folders, all of them inside the repository. */
-    private static Path file(String name) {
+    static Path file(String name) {
         for (Path folder = Paths.get("").toAbsolutePath();
                 folder != null;
                 folder = folder.getParent()) {

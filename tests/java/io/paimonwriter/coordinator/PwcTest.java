@@ -1,0 +1,98 @@
+package io.paimonwriter.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.jar.Attributes;
+import java.util.jar.JarFile;
+
+/**
+ * The jar's command, in a JVM with nothing but the jar; the binary is tested with the same texts.
+ */
+class PwcTest {
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "flink-1.20-paimon-1.3",
+                "flink-2.0-paimon-1.4",
+                "flink-2.0-paimon-2.0",
+                "flink-2.1-paimon-1.3"
+            })
+    void theJarShowsWhatTheBinaryShows(String pair) throws Exception {
+        Path folder = Golden.file("inspect").resolve(pair);
+
+        String text = pwc(folder, 0, List.of("inspect", "chk-3", "--files"));
+
+        assertEquals(Files.readString(folder.resolve("chk-3.txt")), text);
+    }
+
+    /** The command for the jar in the documentation, beside the first one for the binary. */
+    @Test
+    void theDocumentationNamesTheCommand() throws Exception {
+        Path folder = Golden.file("inspect").resolve("flink-2.0-paimon-2.0");
+        Path root = Golden.file("inspect").getParent().getParent().getParent();
+        String documentation = Files.readString(root.resolve("docs").resolve("inspect.md"));
+        String prefix =
+                "$ java -cp paimon-writer-coordinator-flink-2.0-paimon-2.0-0.1.0.jar "
+                        + Pwc.class.getName()
+                        + " ";
+        int begin = documentation.indexOf(prefix) + prefix.length();
+        assertTrue(begin > prefix.length());
+        String arguments = documentation.substring(begin, documentation.indexOf('\n', begin));
+
+        String text = pwc(folder, 0, List.of(arguments.split(" ")));
+
+        assertTrue(documentation.contains("$ pwc " + arguments + "\n" + text), text);
+    }
+
+    @Test
+    void whatCannotBeReadIsAnErrorWithItsStatus() throws Exception {
+        String text = pwc(Golden.file("inspect"), 2, List.of("inspect", "nowhere"));
+
+        assertTrue(text.startsWith("pwc: nowhere cannot be read"), text);
+    }
+
+    /** Flink would take the jar for a job's. */
+    @Test
+    void theJarNamesNoMainClass() throws Exception {
+        try (JarFile jar = new JarFile(jar().toFile())) {
+            assertNull(jar.getManifest().getMainAttributes().getValue(Attributes.Name.MAIN_CLASS));
+        }
+    }
+
+    private static Path jar() throws Exception {
+        return Paths.get(Pwc.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    }
+
+    private static String pwc(Path folder, int status, List<String> arguments) throws Exception {
+        List<String> command = new ArrayList<>();
+        command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of("-cp", jar().toString(), Pwc.class.getName()));
+        command.addAll(arguments);
+        File output = File.createTempFile("pwc", ".out");
+        Process process =
+                new ProcessBuilder(command)
+                        .directory(folder.toFile())
+                        .redirectErrorStream(true)
+                        .redirectOutput(output)
+                        .start();
+        assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+        String text = Files.readString(output.toPath());
+        assertTrue(output.delete());
+        assertEquals(status, process.exitValue(), text);
+        return text;
+    }
+}

@@ -11,13 +11,23 @@ import org.apache.flink.runtime.operators.coordination.OperatorCoordinator;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/** Flink as a coordinator sees it, with parallelism 2. */
-final class FakeContext implements OperatorCoordinator.Context {
+/** Flink as a coordinator sees it, with parallelism 2 unless another is given. */
+class FakeContext implements OperatorCoordinator.Context {
+
+    private final int parallelism;
 
     final BlockingQueue<Throwable> failures = new LinkedBlockingQueue<>();
 
     /** Whether failing the job is refused, as Flink does after it has disposed of a coordinator. */
     volatile boolean disposed;
+
+    FakeContext() {
+        this(2);
+    }
+
+    FakeContext(int parallelism) {
+        this.parallelism = parallelism;
+    }
 
     @Override
     public void failJob(Throwable cause) {
@@ -29,7 +39,7 @@ final class FakeContext implements OperatorCoordinator.Context {
 
     @Override
     public int currentParallelism() {
-        return 2;
+        return parallelism;
     }
 
     @Override

@@ -65,6 +65,23 @@ final class BenchJob implements AutoCloseable {
         coordinator.handleEventFromOperator(subtask, 0, event);
     }
 
+    /** One event of each writer. */
+    void sendAll(OperatorEvent[] events) throws Exception {
+        for (int subtask = 0; subtask < events.length; subtask++) {
+            send(subtask, events[subtask]);
+        }
+    }
+
+    /** The coordinator's part of a checkpoint, which it must not decline. */
+    byte[] requireCheckpoint(long checkpointId) throws Exception {
+        byte[] state = checkpoint(checkpointId);
+        if (state == null) {
+            failIfFailed();
+            throw new IllegalStateException("Checkpoint " + checkpointId + " was declined");
+        }
+        return state;
+    }
+
     /** The coordinator's part of a checkpoint; null if it declines. */
     @Nullable
     byte[] checkpoint(long checkpointId) throws Exception {

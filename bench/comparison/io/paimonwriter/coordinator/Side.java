@@ -5,6 +5,7 @@ import io.paimonwriter.coordinator.WriterEntry.CommittableBytes;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.core.io.SimpleVersionedSerializerTypeSerializerProxy;
 import org.apache.flink.runtime.jobgraph.OperatorID;
+import org.apache.flink.runtime.operators.coordination.CoordinationRequestHandler;
 import org.apache.flink.runtime.operators.coordination.OperatorCoordinator;
 import org.apache.flink.runtime.operators.coordination.OperatorEvent;
 import org.apache.paimon.flink.sink.Committable;
@@ -24,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * The two coordinators that are compared, each as its job graph makes it, and the same committables
@@ -38,9 +40,7 @@ enum Side {
                 Committer.Factory<Committable, ManifestCommittable> committerFactory) {
             return new PaimonWriterCoordinatorProvider(
                     new OperatorID(),
-                    CoordinatorSettings.builder(COMMIT_USER, "db.t", "Writer")
-                            .maxDueCommits(Integer.MAX_VALUE)
-                            .build(),
+                    CoordinatorSettings.builder(COMMIT_USER, "db.t", "Writer").build(),
                     table,
                     committerFactory);
         }
@@ -66,6 +66,19 @@ enum Side {
                     WriterEvent.Kind.RESTORE, subtask, checkpointId, state.encodeRestoreBody());
         }
 
+        @Override
+        void awaitProcessed(
+                OperatorCoordinator coordinator,
+                int subtask,
+                long checkpointId,
+                List<Committable> committables)
+                throws Exception {
+            WriterRequest request =
+                    WriterRequest.confirm(
+                            writer(subtask), entry(subtask, checkpointId, committables));
+            ((CoordinationRequestHandler) coordinator).handleCoordinationRequest(request).get();
+        }
+
         private WriterEntry entry(int subtask, long checkpointId, List<Committable> committables)
                 throws IOException {
             List<byte[]> serialized = new ArrayList<>();
@@ -82,8 +95,12 @@ enum Side {
 
         private WriterEvent single(
                 WriterEvent.Kind kind, int subtask, long checkpointId, byte[] body) {
-            WriterIdentity writer = new WriterIdentity("db.t", subtask, 0, incarnation(subtask));
-            return WriterEvent.split(kind, writer, checkpointId, body, CHUNK_SIZE_BYTES).get(0);
+            return WriterEvent.split(kind, writer(subtask), checkpointId, body, CHUNK_SIZE_BYTES)
+                    .get(0);
+        }
+
+        private WriterIdentity writer(int subtask) {
+            return new WriterIdentity("db.t", subtask, 0, incarnation(subtask));
         }
 
         private UUID incarnation(int subtask) {
@@ -124,6 +141,19 @@ enum Side {
                     serializer());
         }
 
+        @Override
+        void awaitProcessed(
+                OperatorCoordinator coordinator,
+                int subtask,
+                long checkpointId,
+                List<Committable> committables)
+                throws Exception {
+            // Its thread works in order, and this checkpoint holds no files.
+            CompletableFuture<byte[]> state = new CompletableFuture<>();
+            coordinator.checkpointCoordinator(checkpointId, state);
+            state.get();
+        }
+
         private CheckpointCommittables entry(long checkpointId, List<Committable> committables) {
             return new CheckpointCommittables(checkpointId, committables, Long.MIN_VALUE, false);
         }
@@ -149,6 +179,14 @@ enum Side {
     /** What the writer of a subtask sends for one checkpoint. */
     abstract OperatorEvent event(int subtask, long checkpointId, List<Committable> committables)
             throws IOException;
+
+    /** Waits until the coordinator has processed this event of a writer, the last one sent. */
+    abstract void awaitProcessed(
+            OperatorCoordinator coordinator,
+            int subtask,
+            long checkpointId,
+            List<Committable> committables)
+            throws Exception;
 
     /** What it sends after a restore of a checkpoint, when these are pending. */
     abstract OperatorEvent restoreEvent(

@@ -28,7 +28,7 @@ public final class BatchInsert {
     private static final int PARALLELISM = 2;
     private static final long ROWS = 12_000_000;
     private static final int WARM_UP_ROUNDS = 1;
-    private static final int ROUNDS = 7;
+    private static final int ROUNDS = 5;
 
     /** The sides of a round: the coordinator, the committer, and the committer once more. */
     private static final int SIDES = 3;
@@ -47,20 +47,31 @@ public final class BatchInsert {
     public static void main(String[] arguments) {
         int status = 1;
         try {
-            Path warehouse = Files.createTempDirectory("paimon-writer-coordinator-bench");
-            try (TestCluster cluster = TestCluster.start(PARALLELISM)) {
-                new BatchInsert(cluster, warehouse).run();
-                status = 0;
-            } finally {
-                FileUtils.deleteDirectoryQuietly(warehouse.toFile());
-            }
+            measure();
+            status = 0;
         } catch (Exception e) {
             e.printStackTrace();
         }
         System.exit(status);
     }
 
-    private void run() throws Exception {
+    /**
+     * Runs all rounds.
+     *
+     * @return for each round the seconds of the coordinator, of the committer, and of the committer
+     *     once more
+     */
+    public static List<double[]> measure() throws Exception {
+        Path warehouse = Files.createTempDirectory("paimon-writer-coordinator-bench");
+        try (TestCluster cluster = TestCluster.start(PARALLELISM)) {
+            return new BatchInsert(cluster, warehouse).run();
+        } finally {
+            FileUtils.deleteDirectoryQuietly(warehouse.toFile());
+        }
+    }
+
+    private List<double[]> run() throws Exception {
+        List<double[]> rounds = new ArrayList<>();
         System.out.printf(
                 "Batch insert of %,d rows by %d writers; %d rounds after %d to warm up%n%n",
                 ROWS, PARALLELISM, ROUNDS, WARM_UP_ROUNDS);
@@ -75,6 +86,7 @@ public final class BatchInsert {
             }
             double committer = (seconds[1] + seconds[2]) / 2;
             if (round >= WARM_UP_ROUNDS) {
+                rounds.add(seconds);
                 ratios.add(seconds[COORDINATOR] / committer);
                 noise.add(seconds[2] / seconds[1]);
             }
@@ -90,6 +102,7 @@ public final class BatchInsert {
         System.out.println();
         show("ratio of the whole job, coordinator to committer", ratios);
         show("noise, committer to committer", noise);
+        return rounds;
     }
 
     private static void show(String what, List<Double> values) {

@@ -292,10 +292,13 @@ impl Coordinator {
 
     /// Bounds how long a completed checkpoint waits for an entry, while everyone who owes one is running.
     pub(super) fn watch_for_late_entries(&mut self) {
-        let missing = self.completed.first().map_or(Vec::new(), |&gate| self.missing(gate));
-        self.late_writers = if self.in_flight.is_some() { 0 } else { missing.len() };
+        let missing = match self.completed.first() {
+            // Asked at every event, and it goes through all writers: not while a commit is under way anyway.
+            Some(&gate) if self.in_flight.is_none() => self.missing(gate),
+            _ => Vec::new(),
+        };
+        self.late_writers = missing.len();
         let watch = matches!(self.phase, Phase::Running)
-            && self.in_flight.is_none()
             && !missing.is_empty()
             && missing.iter().all(|&subtask| self.writers[subtask as usize].is_ready());
         if watch && !self.late_entry_timer {

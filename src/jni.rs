@@ -1,7 +1,8 @@
 //! The boundary to Java: every native of `NativeCoordinator` and that of `Pwc`, and nothing else that Java may call.
 //!
-//! Natives only copy their arguments and enqueue a message; the one exception is `run`, in which the loop's Java thread
-//! stays until the coordinator is closed. `Pwc` is a command of its own, without a coordinator. No class, method id or reference is kept in a `static`: the library may be
+//! Natives only copy their arguments, or refer to them, and enqueue a message; the one exception is `run`, in which the
+//! loop's Java thread stays until the coordinator is closed. `Pwc` is a command of its own, without a coordinator. No class,
+//! method id or reference is kept in a `static`: the library may be
 //! loaded once for each class loader, and must not keep one alive.
 #![allow(unsafe_code)]
 
@@ -11,13 +12,14 @@ mod throw;
 
 use bytes::Bytes;
 use jni::objects::{JByteArray, JClass, JObject, JString};
+use jni::refs::Global;
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
 use crate::coordinator::command::{CommitId, FutureId, RequestId};
 use crate::coordinator::event::{Event, Failure, FailureClass};
 use crate::inspect;
-use crate::runtime::{self, Message};
+use crate::runtime;
 use crate::settings::Settings;
 
 use handle::Handle;
@@ -78,6 +80,10 @@ const NATIVES: &[NativeMethod] = &[
 
 type Outcome<T> = Result<T, BoundaryError>;
 
+/// An event stays in Java's array until the loop copies it.
+type Payload = Global<JByteArray<'static>>;
+type Message = runtime::Message<Payload>;
+
 fn create<'local>(env: &mut Env<'local>, _: JObject<'local>, settings: JByteArray<'local>) -> Outcome<jlong> {
     let settings = Settings::decode(copy(env, &settings)?)?;
     Ok(Handle::create(settings))
@@ -123,8 +129,11 @@ fn handle_event<'local>(
     attempt: jint,
     event: JByteArray<'local>,
 ) -> Outcome<()> {
-    let bytes = copy(env, &event)?;
-    Handle::of(handle)?.send(Message::Callback(Event::WriterEvent { subtask, attempt, bytes }))
+    if event.is_null() {
+        return Err(is_null());
+    }
+    let payload = env.new_global_ref(event)?;
+    Handle::of(handle)?.send(Message::WriterEvent { subtask, attempt, payload })
 }
 
 fn handle_request<'local>(
@@ -217,7 +226,11 @@ fn run_command<'local>(
 }
 
 fn copy(env: &Env<'_>, array: &JByteArray<'_>) -> Outcome<Bytes> {
-    copy_nullable(env, array)?.ok_or_else(|| BoundaryError::new("An array must not be null.".to_owned()))
+    copy_nullable(env, array)?.ok_or_else(is_null)
+}
+
+fn is_null() -> BoundaryError {
+    BoundaryError::new("An array must not be null.".to_owned())
 }
 
 fn copy_nullable(env: &Env<'_>, array: &JByteArray<'_>) -> Outcome<Option<Bytes>> {

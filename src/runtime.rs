@@ -24,9 +24,9 @@ use log::LogLines;
 /// Counts starts and resets of one coordinator object.
 pub type Epoch = i64;
 
-/// What the loop is told, in the order in which it was told.
+/// What the loop is told, in the order in which it was told. `P` is what a host reads as bytes, see [`Host::Payload`].
 #[derive(Debug)]
-pub enum Message {
+pub enum Message<P = Bytes> {
     /// A start or a reset.
     Reset {
         /// The epoch that begins.
@@ -40,6 +40,16 @@ pub enum Message {
     },
     /// A callback of Flink.
     Callback(Event),
+    /// One chunk of a writer's message, see [`Event::WriterEvent`]. It may be large, so it is the loop that copies it, and
+    /// not the thread that Flink calls in.
+    WriterEvent {
+        /// The subtask.
+        subtask: i32,
+        /// The attempt that Flink says it came from.
+        attempt: i32,
+        /// Where its bytes are.
+        payload: P,
+    },
     /// An outcome of a command.
     Outcome {
         /// The epoch of the command.
@@ -55,7 +65,11 @@ pub enum Message {
 pub trait Host {
     /// An error that ends the loop, because nothing can be executed any more.
     type Error;
+    /// Bytes that are still where Flink has put them.
+    type Payload;
 
+    /// Copies the bytes of a writer's chunk.
+    fn read(&mut self, payload: Self::Payload) -> Result<Bytes, Self::Error>;
     /// See [`Command::OpenCommitter`].
     fn open_committer(
         &mut self,
@@ -93,7 +107,7 @@ pub trait Host {
 /// The host's error.
 pub async fn run<H: Host>(
     settings: Settings,
-    mut messages: UnboundedReceiver<Message>,
+    mut messages: UnboundedReceiver<Message<H::Payload>>,
     host: &mut H,
 ) -> Result<(), H::Error> {
     let lines = LogLines::default();
@@ -141,7 +155,7 @@ struct Running<'a, H: Host> {
 }
 
 impl<H: Host> Running<'_, H> {
-    fn take(&mut self, message: Message) -> Result<(), H::Error> {
+    fn take(&mut self, message: Message<H::Payload>) -> Result<(), H::Error> {
         match message {
             Message::Reset { epoch, checkpoint_id, state, fresh_commit_user } => {
                 self.step(Event::Close)?;
@@ -153,6 +167,10 @@ impl<H: Host> Running<'_, H> {
                 self.step(Event::Begin { restored_checkpoint_id, state, fresh_commit_user })
             }
             Message::Callback(event) => self.step(event),
+            Message::WriterEvent { subtask, attempt, payload } => {
+                let bytes = self.host.read(payload)?;
+                self.step(Event::WriterEvent { subtask, attempt, bytes })
+            }
             Message::Outcome { epoch, event } if epoch == self.epoch => self.step(event),
             Message::Outcome { .. } => Ok(()),
             Message::Close => self.step(Event::Close),

@@ -46,6 +46,11 @@ impl FakeHost {
 
 impl Host for FakeHost {
     type Error = &'static str;
+    type Payload = Bytes;
+
+    fn read(&mut self, payload: Bytes) -> Result<Bytes, &'static str> {
+        Ok(payload)
+    }
 
     fn open_committer(
         &mut self,
@@ -130,8 +135,8 @@ impl Loop {
 
     fn complete_checkpoint_with_file(&self, checkpoint_id: i64) {
         let body = encode_entry(&entry(1, checkpoint_id, "a"));
-        for bytes in chunks(1, 1, 0, checkpoint_id, &body, 1 << 20) {
-            self.callback(Event::WriterEvent { subtask: 0, attempt: 0, bytes });
+        for payload in chunks(1, 1, 0, checkpoint_id, &body, 1 << 20) {
+            self.send(Message::WriterEvent { subtask: 0, attempt: 0, payload });
         }
         self.callback(Event::CheckpointComplete { checkpoint_id });
     }

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use jni::sys::jlong;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::runtime::Message;
 use crate::settings::Settings;
 
+use super::Message;
 use super::throw::BoundaryError;
 
 /// One for each coordinator. Java's `NativeHandle` passes it on only under its lock, and destroys it once, so that

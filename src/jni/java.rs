@@ -1,5 +1,6 @@
 //! All names of Java live here: calls from the loop into `CoordinatorHost`.
 
+use bytes::Bytes;
 use jni::objects::{JByteBuffer, JClass, JMethodID, JObject, JObjectArray, JString};
 use jni::signature::{Primitive, ReturnType, RuntimeMethodSignature};
 use jni::strings::JNIString;
@@ -12,6 +13,7 @@ use crate::coordinator::command::{Answer, Commit, FutureId, RequestId};
 use crate::error::Error;
 use crate::runtime::{Epoch, Host, LogLine};
 
+use super::Payload;
 use super::throw::BoundaryError;
 
 /// More local references than one upcall without payloads makes.
@@ -75,6 +77,11 @@ impl<'env, 'local> JavaHost<'env, 'local> {
 
 impl Host for JavaHost<'_, '_> {
     type Error = BoundaryError;
+    type Payload = Payload;
+
+    fn read(&mut self, payload: Payload) -> Result<Bytes, BoundaryError> {
+        Ok(Bytes::from(self.env.convert_byte_array(&*payload)?))
+    }
 
     fn open_committer(
         &mut self,

@@ -7,7 +7,8 @@ import javax.annotation.Nullable;
  * that is used after its end must never reach native code. An interface, so that the rules around
  * it can be tested without the library.
  *
- * <p>All calls but {@code run} copy what they are given and return at once. They throw {@link
+ * <p>All calls but {@code run} copy what they are given and return at once; an event, which may be
+ * large, is copied by the loop, so its bytes must not change. They throw {@link
  * IllegalStateException} for a coordinator that has ended, and {@link RuntimeException} with the
  * whole text for bytes that are not ours and for a native panic.
  */

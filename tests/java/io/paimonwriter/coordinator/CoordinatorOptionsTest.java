@@ -9,14 +9,24 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.table.catalog.ObjectPath;
 import org.apache.paimon.flink.DataCatalogTable;
+import org.apache.paimon.options.ConfigOption;
+import org.apache.paimon.options.Options;
 import org.apache.paimon.table.FileStoreTable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.lang.reflect.Field;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The settings in the job graph are what the table and the job say. */
 class CoordinatorOptionsTest {
@@ -40,6 +50,27 @@ class CoordinatorOptionsTest {
         assertArrayEquals(expected.encode(4), found.encode(4));
         assertEquals(expected.chunkSizeBytes(), found.chunkSizeBytes());
         assertEquals(expected.confirmTimeoutMillis(), found.confirmTimeoutMillis());
+    }
+
+    /** Key and default of each, as docs/options.md gives them. */
+    @Test
+    void theDocumentNamesEveryOptionAndItsDefault() throws Exception {
+        Map<String, String> documented = new HashMap<>();
+        Matcher rows =
+                Pattern.compile("(?m)^\\| `([a-z-]+)` \\| [a-z ]+ \\| `([^`]+)` \\|")
+                        .matcher(Files.readString(Path.of("../../../docs/options.md")));
+        while (rows.find()) {
+            documented.put(CoordinatorOptions.PREFIX + rows.group(1), rows.group(2));
+        }
+        Set<String> keys = new HashSet<>();
+        for (Field field : CoordinatorOptions.class.getFields()) {
+            if (field.getType() == ConfigOption.class) {
+                ConfigOption<?> option = (ConfigOption<?>) field.get(null);
+                assertEquals(option.defaultValue(), Options.fromMap(documented).get(option));
+                keys.add(option.key());
+            }
+        }
+        assertEquals(keys, documented.keySet());
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.paimonwriter.coordinator.job.Await;
 
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -28,6 +29,7 @@ import java.util.stream.Stream;
  * The commands and statements of the README and of docs/migration.md on a stock Flink, as they
  * stand there but for the places.
  */
+@Tag("one-pair")
 class DocumentsTest extends FlinkHomeTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -212,7 +214,7 @@ class DocumentsTest extends FlinkHomeTest {
 
     /** The one block of a document, of commands or statements, with this text in it. */
     private static String block(String document, String text) throws IOException {
-        Path file = Path.of(System.getProperty("test.root"), document);
+        Path file = Path.of("../../..", document);
         Matcher blocks =
                 Pattern.compile("(?ms)^( *)```(?:sql|sh)\\n(.*?)^\\1```$")
                         .matcher(Files.readString(file));

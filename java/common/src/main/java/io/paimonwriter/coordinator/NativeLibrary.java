@@ -1,11 +1,11 @@
 package io.paimonwriter.coordinator;
 
-import org.apache.flink.util.StringUtils;
 
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -132,7 +132,9 @@ public final class NativeLibrary {
 
     private static String sha256(byte[] bytes) {
         try {
-            return StringUtils.byteToHexString(MessageDigest.getInstance("SHA-256").digest(bytes));
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(bytes);
+            // With nothing but the JDK: Pwc loads the library without Flink.
+            return String.format("%064x", new BigInteger(1, digest));
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every JVM has SHA-256", e);
         }

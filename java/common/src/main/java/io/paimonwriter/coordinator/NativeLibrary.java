@@ -1,6 +1,5 @@
 package io.paimonwriter.coordinator;
 
-
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;

@@ -15,7 +15,7 @@ import java.util.TreeMap;
 /** Runs {@link CallbackBench}, each side in a JVM of its own, in rounds of one JVM of each. */
 final class CallbackTimes {
 
-    private static final int ROUNDS = 3;
+    private static final int ROUNDS = 5;
 
     private static final double MEDIAN = 50;
 

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 final class CommitTimes {
 
     private static final int WARM_UP_ROUNDS = 1;
-    private static final int ROUNDS = 3;
+    private static final int ROUNDS = 5;
     private static final int WRITERS = 100;
     private static final int SLOW_WRITERS = 10;
     private static final int SLOW_COMMIT_SECONDS = 2;

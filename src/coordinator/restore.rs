@@ -327,7 +327,7 @@ impl Coordinator {
         Err(Error::new(
             ErrorKind::SnapshotsExpired,
             format!(
-                "Checkpoint {restored} holds uncommitted files of commit user {commit_user}, whose snapshot {} is no longer in the table: nobody can tell which of them were committed afterwards. Restore from a newer checkpoint, or start without state.",
+                "Checkpoint {restored} holds uncommitted files of commit user {commit_user}, whose snapshot {} is no longer in the table: nobody can tell which of them were committed afterwards. Restore from a newer checkpoint, or compare the files with the table: docs/operations.md says how, and how to go on.",
                 self.snapshot_id
             ),
         ))

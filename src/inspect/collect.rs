@@ -30,6 +30,10 @@ pub(super) fn of_metadata(
     files: bool,
 ) -> Report {
     let (mut sinks, mut other_operators, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let savepoint = metadata.savepoint.unwrap_or_else(|error| {
+        problems.push(format!("what is behind the operators: {error}; the file is not as Flink wrote it"));
+        None
+    });
     for operator in metadata.operators {
         let coordinator = operator.coordinator_state.clone().filter(|bytes| bytes.starts_with(b"PWCS"));
         let name = operator_name(&operator);
@@ -45,20 +49,17 @@ pub(super) fn of_metadata(
             found.add_writer(*index as u32, handle, directory);
         }
         found.finished = operator.finished.iter().map(|&index| index as u32).collect();
-        let label = name.name.clone().or(name.id.clone()).unwrap_or_default();
-        problems.extend(found.problems.drain(..).map(|problem| format!("{label}: {problem}")));
+        problems.extend(found.problems.drain(..).map(|problem| format!("{}: {problem}", name.label())));
         sinks.push(found.into_sink(name, files, &mut problems));
     }
     Report {
         format: FORMAT,
         path,
-        kind: match metadata.savepoint {
-            Some(true) => "savepoint",
-            Some(false) | None => "checkpoint",
-        },
+        kind: savepoint.map(|savepoint| if savepoint { "savepoint" } else { "checkpoint" }),
         length,
         metadata_version: Some(metadata.version),
         checkpoint_id: Some(metadata.checkpoint_id),
+        hints: hints::of_all(&sinks),
         sinks,
         other_operators,
         problems,
@@ -76,13 +77,14 @@ pub(super) fn of_coordinator(bytes: Bytes, path: String, files: bool) -> Result<
     Ok(Report {
         format: FORMAT,
         path,
-        kind: "coordinator",
+        kind: Some("coordinator"),
         length,
         metadata_version: None,
         checkpoint_id: None,
         sinks,
         other_operators: Vec::new(),
         problems,
+        hints: Vec::new(),
     })
 }
 
@@ -172,7 +174,20 @@ impl Found {
         let mut subtasks: BTreeMap<Incarnation, u32> =
             ended.map(|(subtask, incarnation)| (incarnation, subtask)).collect();
         subtasks.extend(self.pieces.iter().map(|(&subtask, piece)| (piece.incarnation, subtask)));
-        self.add_absent_writers(&operator, state.is_some());
+        self.add_finished_writers();
+        let mut missing_writers = Vec::new();
+        // A coordinator's bytes alone come without any writers.
+        if let Some((state, _)) = state.as_ref().filter(|_| operator.id.is_some()) {
+            missing_writers = self.missing_writers(operator.parallelism);
+            if state.parallelism != operator.parallelism {
+                problems.push(format!(
+                    "{}: the operator's parallelism is {}, but {} in its coordinator's state",
+                    operator.label(),
+                    operator.parallelism,
+                    state.parallelism
+                ));
+            }
+        }
 
         let newest = state.as_ref().and_then(|(state, _)| Some(state.commit_users.last()?.0));
         let mut units: BTreeMap<(Option<u32>, i64, bool), Vec<EntryState>> = BTreeMap::new();
@@ -212,24 +227,45 @@ impl Found {
             .collect();
         let waiting = Amount::of(units.iter().filter(|unit| !unit.in_table).flat_map(|unit| &unit.entries));
         let coordinator = state.map(|(state, length)| coordinator_state(&state, length, &units));
-        let hints = hints::of(&operator, coordinator.as_ref(), &self.writers, &units, &waiting);
-        Sink { operator, coordinator, writers: self.writers, waiting, units, hints }
+        let readable = self.writers.iter().all(|writer| writer.status != "unreadable");
+        let waiting_complete = coordinator.is_some() && readable;
+        let writers = self.writers;
+        let mut sink = Sink {
+            operator,
+            coordinator,
+            writers,
+            missing_writers,
+            waiting,
+            waiting_complete,
+            units,
+            hints: Vec::new(),
+        };
+        sink.hints = hints::of(&sink);
+        sink
     }
 
-    /// Finished tasks have no state; whoever else has none is told of.
-    fn add_absent_writers(&mut self, operator: &OperatorName, with_coordinator: bool) {
-        let listed: BTreeSet<u32> = self.writers.iter().map(|writer| writer.subtask).collect();
-        let absent = |status| {
-            move |subtask| WriterState { subtask, status, incarnation: None, length: None, entries: 0 }
-        };
-        self.writers.extend(self.finished.iter().copied().map(absent("finished")));
-        // A coordinator's bytes alone come without any writers. A damaged parallelism may be huge.
-        if operator.id.is_some() && with_coordinator && operator.parallelism <= 1 << 15 {
-            let missing = (0..operator.parallelism)
-                .filter(|subtask| !listed.contains(subtask) && !self.finished.contains(subtask));
-            self.writers.extend(missing.map(absent("missing")));
-        }
+    /// Finished tasks have no state.
+    fn add_finished_writers(&mut self) {
+        self.writers.extend(self.finished.iter().map(|&subtask| WriterState {
+            subtask,
+            status: "finished",
+            incarnation: None,
+            length: None,
+            entries: 0,
+        }));
         self.writers.sort_by_key(|writer| writer.subtask);
+    }
+
+    /// The gaps between the writers. A damaged parallelism may be huge, so they are ranges.
+    fn missing_writers(&self, parallelism: u32) -> Vec<(u32, u32)> {
+        let (mut missing, mut next) = (Vec::new(), 0);
+        for subtask in self.writers.iter().map(|writer| writer.subtask).chain([parallelism]) {
+            if subtask > next {
+                missing.push((next, subtask - 1));
+            }
+            next = next.max(subtask.saturating_add(1));
+        }
+        missing
     }
 
     fn unit(
@@ -243,7 +279,7 @@ impl Found {
         entries.sort_by_key(|entry| (holder(entry).is_none(), holder(entry)));
         let end_of_input = checkpoint_id == END_OF_INPUT;
         let reported: Option<BTreeSet<u32>> = entries.iter().map(holder).collect();
-        let goes_on = |writer: &&WriterState| matches!(writer.status, "running" | "unreadable" | "missing");
+        let goes_on = |writer: &&WriterState| matches!(writer.status, "running" | "unreadable");
         let not_reported = reported.as_ref().filter(|_| !self.writers.is_empty()).map(|reported| {
             let others = self.writers.iter().filter(goes_on).map(|writer| writer.subtask);
             others.filter(|subtask| !reported.contains(subtask)).collect()

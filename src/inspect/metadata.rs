@@ -14,10 +14,12 @@ use bytes::Bytes;
 use crate::error::Result;
 
 use super::handles::{self, StreamHandle, WriterHandle};
+use super::properties;
 use super::reader::{Reader, corrupt};
 
 pub(super) const MAGIC: [u8; 4] = 0x4960_672d_u32.to_be_bytes();
 const MASTER_STATE_MAGIC: i32 = 0xc96b_1696_u32 as i32;
+const VERSION_WITH_PROPERTIES: i32 = 4;
 const VERSIONS: std::ops::RangeInclusive<i32> = 3..=6;
 
 /// What a checkpoint or savepoint says of itself.
@@ -25,8 +27,8 @@ const VERSIONS: std::ops::RangeInclusive<i32> = 3..=6;
 pub(super) struct Metadata {
     pub(super) version: i32,
     pub(super) checkpoint_id: i64,
-    /// Not known before version 4.
-    pub(super) savepoint: Option<bool>,
+    /// Not known before version 4. If it cannot be read, the operators before it still can.
+    pub(super) savepoint: Result<Option<bool>>,
     pub(super) operators: Vec<Operator>,
 }
 
@@ -77,18 +79,14 @@ pub(super) fn decode(bytes: Bytes) -> Result<Metadata> {
     for _ in 0..read.count(29)? {
         operators.push(operator(&mut read, version)?);
     }
-    let savepoint = if version >= 4 { is_savepoint(&read.take(read.remaining())?) } else { None };
+    let savepoint = if version >= VERSION_WITH_PROPERTIES {
+        properties::is_savepoint(&mut read).map(Some)
+    } else if read.remaining() > 0 {
+        Err(read.error(format!("{} bytes after the last operator", read.remaining())))
+    } else {
+        Ok(None)
+    };
     Ok(Metadata { version, checkpoint_id, savepoint, operators })
-}
-
-/// The properties name the class of their snapshot type, and only the one that it is of.
-fn is_savepoint(properties: &[u8]) -> Option<bool> {
-    let names = |class: &str| properties.windows(class.len()).any(|window| window == class.as_bytes());
-    match (names("checkpoint.SavepointType"), names("checkpoint.CheckpointType")) {
-        (true, false) => Some(true),
-        (false, true) => Some(false),
-        (true, true) | (false, false) => None,
-    }
 }
 
 fn operator(read: &mut Reader, version: i32) -> Result<Operator> {

@@ -42,6 +42,10 @@ impl Reader {
         self.take(1).map(|mut bytes| bytes.get_u8())
     }
 
+    pub(super) fn u16(&mut self) -> Result<u16> {
+        self.take(2).map(|mut bytes| bytes.get_u16())
+    }
+
     pub(super) fn i32(&mut self) -> Result<i32> {
         self.take(4).map(|mut bytes| bytes.get_i32())
     }
@@ -69,13 +73,13 @@ impl Reader {
 
     /// What `writeUTF` wrote. Characters beyond the basic plane, which Java writes in two halves, are replaced.
     pub(super) fn text(&mut self) -> Result<String> {
-        let length = self.take(2).map(|mut bytes| bytes.get_u16())?;
+        let length = self.u16()?;
         let bytes = self.take(usize::from(length))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     pub(super) fn skip_text(&mut self) -> Result<()> {
-        let length = self.take(2).map(|mut bytes| bytes.get_u16())?;
+        let length = self.u16()?;
         self.skip(usize::from(length))
     }
 }

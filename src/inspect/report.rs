@@ -12,8 +12,8 @@ pub(super) const FORMAT: u32 = 1;
 pub(crate) struct Report {
     pub(super) format: u32,
     pub(super) path: String,
-    /// `checkpoint`, `savepoint`, or `coordinator` for a file of its bytes alone.
-    pub(super) kind: &'static str,
+    /// `checkpoint`, `savepoint`, or `coordinator` for a file of its bytes alone. Null if it cannot be told.
+    pub(super) kind: Option<&'static str>,
     pub(super) length: usize,
     pub(super) metadata_version: Option<i32>,
     pub(super) checkpoint_id: Option<i64>,
@@ -22,6 +22,8 @@ pub(crate) struct Report {
     pub(super) other_operators: Vec<OperatorName>,
     /// What could not be read, as sentences.
     pub(super) problems: Vec<String>,
+    /// What to look at next, for all of the file.
+    pub(super) hints: Vec<String>,
 }
 
 impl Report {
@@ -44,14 +46,26 @@ pub(super) struct OperatorName {
     pub(super) fully_finished: bool,
 }
 
+impl OperatorName {
+    /// What sentences call it.
+    pub(super) fn label(&self) -> &str {
+        self.name.as_deref().or(self.id.as_deref()).unwrap_or("of unknown operator")
+    }
+}
+
 /// The writers of one table and their coordinator.
 #[derive(Debug, Serialize)]
 pub(super) struct Sink {
     pub(super) operator: OperatorName,
     pub(super) coordinator: Option<CoordinatorState>,
+    /// Those that the checkpoint tells of.
     pub(super) writers: Vec<WriterState>,
+    /// The first and the last of each range of subtasks of which the checkpoint has nothing.
+    pub(super) missing_writers: Vec<(u32, u32)>,
     /// What is not known to be in the table.
     pub(super) waiting: Amount,
+    /// False if a state could not be read, which may hold more entries.
+    pub(super) waiting_complete: bool,
     /// Of which checkpoint, oldest first, the end of input last.
     pub(super) units: Vec<Unit>,
     pub(super) hints: Vec<String>,
@@ -92,7 +106,7 @@ pub(super) struct EndedSubtask {
 #[derive(Debug, Serialize)]
 pub(super) struct WriterState {
     pub(super) subtask: u32,
-    /// `running`, `ended` (its input has), `finished` (its task has), `unreadable`, or `missing`.
+    /// `running`, `ended` (its input has), `finished` (its task has), or `unreadable`.
     pub(super) status: &'static str,
     pub(super) incarnation: Option<String>,
     pub(super) length: Option<u64>,
@@ -142,14 +156,14 @@ pub(super) struct EntryState {
     pub(super) data_files: Option<Vec<DataFile>>,
 }
 
-/// A sum over entries.
+/// A sum over entries. Files, rows and bytes are those that could be read, null if none could though there are some.
 #[derive(Debug, Default, Clone, Serialize)]
 pub(super) struct Amount {
     pub(super) entries: usize,
     pub(super) writers: usize,
-    pub(super) files: usize,
-    pub(super) rows: i64,
-    pub(super) bytes: i64,
+    pub(super) files: Option<usize>,
+    pub(super) rows: Option<i64>,
+    pub(super) bytes: Option<i64>,
     pub(super) payload_length: usize,
     /// Entries whose files are not in the sums, because their payload could not be read.
     pub(super) unreadable_entries: usize,
@@ -160,16 +174,25 @@ impl Amount {
         let mut writers: Vec<&str> = entries.clone().map(|entry| entry.incarnation.as_str()).collect();
         writers.sort_unstable();
         writers.dedup();
+        let (mut files, mut rows, mut bytes) = (0_usize, 0_i64, 0_i64);
         let mut amount = Self { writers: writers.len(), ..Self::default() };
         for entry in entries {
             amount.entries += 1;
-            amount.files += entry.files.unwrap_or(0);
+            files += entry.files.unwrap_or(0);
             // Damaged counts must not end the command.
-            amount.rows = amount.rows.saturating_add(entry.rows.unwrap_or(0));
-            amount.bytes = amount.bytes.saturating_add(entry.bytes.unwrap_or(0));
+            rows = rows.saturating_add(entry.rows.unwrap_or(0));
+            bytes = bytes.saturating_add(entry.bytes.unwrap_or(0));
             amount.payload_length = amount.payload_length.saturating_add(entry.payload_length);
             amount.unreadable_entries += usize::from(entry.unreadable.is_some());
         }
+        if files > 0 || amount.unreadable_entries == 0 {
+            (amount.files, amount.rows, amount.bytes) = (Some(files), Some(rows), Some(bytes));
+        }
         amount
+    }
+
+    /// Is there a file in it, known or not?
+    pub(super) fn has_files(&self) -> bool {
+        self.files != Some(0)
     }
 }

@@ -1,5 +1,6 @@
 //! Where the bytes behind a state handle are on this machine.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
@@ -17,53 +18,100 @@ const SHARED_FOLDERS: [&str; 2] = ["shared", "taskowned"];
 /// No byte array of the JVM is longer, so neither is a file that Flink reads at once.
 const FILE_LENGTH_MAX: u64 = i32::MAX as u64;
 
+/// The metadata of a job with thousands of subtasks has some tens of megabytes.
+const METADATA_LENGTH_MAX: u64 = 1 << 30;
+
 /// A local path that a user, or Flink, may also write as a URI.
 ///
 /// # Errors
 /// If the path is in another file system; says how to get at it.
-pub(super) fn local_path(path: &str) -> Result<PathBuf> {
-    let Some((scheme, rest)) = path.split_once(":/") else {
+pub(super) fn local_path(path: &OsStr) -> Result<PathBuf> {
+    let uri = path.to_str().and_then(|text| text.split_once(":/")).filter(|_| !Path::new(path).exists());
+    let Some((scheme, rest)) = uri else {
         return Ok(PathBuf::from(path));
     };
+    let scheme = scheme.to_ascii_lowercase();
     if scheme == "file" {
-        // file:/a and file:///a are the same; a host name is not in use.
-        return Ok(PathBuf::from(format!("/{}", rest.trim_start_matches('/'))));
+        let rest = rest.strip_prefix("/localhost/").unwrap_or(rest);
+        // file:/a and file:///a are the same; a host name is not in use. Flink does not encode, others do.
+        let path = format!("/{}", rest.trim_start_matches('/'));
+        let is_there = Path::new(&path).exists();
+        return Ok(if is_there { PathBuf::from(path) } else { percent_decoded(&path) });
     }
-    let directory = if path.ends_with("/_metadata") { path.trim_end_matches("/_metadata") } else { path };
-    let copy = match scheme {
+    let path = path.to_string_lossy();
+    let directory = path.trim_end_matches('/').trim_end_matches("/_metadata").trim_end_matches('/');
+    let below = rest.trim_start_matches('/');
+    let key = directory.split_once(":/").map_or(below, |(_, key)| key.trim_start_matches('/'));
+    let name = key.rsplit('/').next().unwrap_or("checkpoint");
+    let copy = match scheme.as_str() {
         "hdfs" | "viewfs" | "webhdfs" => format!("hdfs dfs -get {directory} ."),
-        "s3" | "s3a" | "s3n" | "s3p" => {
-            let key = directory.split_once("://").map_or(rest, |(_, key)| key);
-            let name = key.trim_end_matches('/').rsplit('/').next().unwrap_or("checkpoint");
-            format!("aws s3 cp --recursive s3://{key} {name}")
-        }
-        _ => format!("the client of {scheme}"),
+        "s3" | "s3a" | "s3n" | "s3p" => format!("aws s3 cp --recursive s3://{key} {name}"),
+        "gs" => format!("gsutil cp -r gs://{key} ."),
+        "oss" => format!("ossutil cp -r oss://{key} {name}"),
+        _ => "with your storage's own client".to_owned(),
     };
     Err(corrupt(format!(
         "found {path}, which is not on a local disk; copy the checkpoint's directory here first ({copy}), and inspect the copy"
     )))
 }
 
+fn percent_decoded(path: &str) -> PathBuf {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&first, behind)) = rest.split_first() {
+        let digits =
+            behind.get(..2).filter(|digits| first == b'%' && digits.iter().all(u8::is_ascii_hexdigit));
+        let code = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(first));
+        rest = if code.is_some() { &behind[2..] } else { behind };
+    }
+    PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The first bytes of a file, fewer if it has fewer.
+pub(super) fn beginning(path: &Path, length: usize) -> Result<Bytes> {
+    let (file, found) = open(path)?;
+    if found == 0 {
+        return Err(corrupt(format!("{} is empty", path.display())));
+    }
+    read_part(file, length, path)
+}
+
 /// Reads a whole file.
 pub(super) fn read_file(path: &Path) -> Result<Bytes> {
     let (file, length) = open(path)?;
-    let mut bytes = Vec::with_capacity(length as usize);
-    file.take(length).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    if length > METADATA_LENGTH_MAX {
+        return Err(too_long(path, length, METADATA_LENGTH_MAX));
+    }
+    read_part(file, length as usize, path)
+}
+
+/// What does not fit into memory is an error and does not end the process, which is a JVM for the jar.
+fn read_part(file: impl Read, length: usize, path: &Path) -> Result<Bytes> {
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(length)
+        .map_err(|error| corrupt(format!("{length} bytes of {} cannot be read: {error}", path.display())))?;
+    file.take(length as u64).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
     Ok(bytes.into())
 }
 
 /// A pipe or a device would be waited for, or have no end.
 fn open(path: &Path) -> Result<(File, u64)> {
     let found = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
-    if !found.is_file() || found.len() > FILE_LENGTH_MAX {
-        return Err(corrupt(format!(
-            "found {} of {} bytes, expected a file of at most {FILE_LENGTH_MAX}",
-            path.display(),
-            found.len()
-        )));
+    if found.is_dir() || !found.is_file() {
+        let what = if found.is_dir() { "a directory" } else { "a pipe or device" };
+        return Err(corrupt(format!("{} is {what}, expected a file", path.display())));
+    }
+    if found.len() > FILE_LENGTH_MAX {
+        return Err(too_long(path, found.len(), FILE_LENGTH_MAX));
     }
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
     Ok((file, found.len()))
+}
+
+fn too_long(path: &Path, found: u64, most: u64) -> Error {
+    corrupt(format!("found {} of {found} bytes, expected a file of at most {most}", path.display()))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {
@@ -100,7 +148,11 @@ impl State {
                         "found the relative path {path:?}, expected one below the savepoint"
                     )));
                 }
-                open_part(directory.join(path), 0, *length)
+                let file = directory.join(path);
+                if !file.is_file() {
+                    return Err(not_here(path, directory));
+                }
+                open_part(file, 0, *length)
             }
             StreamHandle::File { path, length } => open_part(find(directory, path)?, 0, *length),
             StreamHandle::Segment { path, start, length } => {
@@ -142,11 +194,12 @@ impl State {
         match self {
             Self::Inline(bytes) => Ok(bytes.slice(offset as usize..(offset + part) as usize)),
             Self::File { file, path, start, .. } => {
-                let mut bytes = vec![0; part as usize];
-                file.seek(SeekFrom::Start(*start + offset))
-                    .and_then(|_| file.read_exact(&mut bytes))
-                    .map_err(|error| unreadable(path, &error))?;
-                Ok(bytes.into())
+                file.seek(SeekFrom::Start(*start + offset)).map_err(|error| unreadable(path, &error))?;
+                let bytes = read_part(file, part as usize, path)?;
+                if (bytes.len() as u64) < part {
+                    return Err(corrupt(format!("{} became shorter", path.display())));
+                }
+                Ok(bytes)
             }
         }
     }
@@ -184,17 +237,18 @@ fn find(directory: &Path, handle: &str) -> Result<PathBuf> {
             places.push(job.join(folder).join(name));
         }
     }
-    let original = local_path(handle);
-    if let Ok(path) = &original {
-        places.insert(0, path.clone());
+    if let Ok(path) = local_path(OsStr::new(handle)) {
+        places.insert(0, path);
     }
     if let Some(place) = places.iter().find(|place| place.is_file()) {
         return Ok(place.clone());
     }
-    Err(original.err().unwrap_or_else(|| {
-        corrupt(format!(
-            "found no file {handle}, nor one of its name in {} or in the folders shared and taskowned beside it; copy the job's whole checkpoint directory and inspect the copy",
-            directory.display()
-        ))
-    }))
+    Err(not_here(handle, directory))
+}
+
+fn not_here(handle: &str, directory: &Path) -> Error {
+    corrupt(format!(
+        "found no file {handle}, nor one of its name in {} or in the folders shared and taskowned beside it; copy the whole directory, with its data files, and inspect the copy",
+        directory.display()
+    ))
 }

@@ -3,8 +3,8 @@
 use std::fmt::{Result, Write};
 
 use super::collect::holder;
-use super::hints::{checkpoint, numbers};
-use super::report::{Amount, CoordinatorState, EntryState, OperatorName, Report, Sink, Unit, WriterState};
+use super::hints::{checkpoint, named, number_in, numbers, units_named};
+use super::report::{Amount, CoordinatorState, EntryState, OperatorName, Report, Sink, Unit};
 
 pub(super) fn render(report: &Report) -> String {
     let mut out = String::new();
@@ -15,8 +15,15 @@ pub(super) fn render(report: &Report) -> String {
 
 fn write_report(out: &mut String, report: &Report) -> Result {
     match report.checkpoint_id {
-        Some(id) => writeln!(out, "{} {id} in {}", report.kind, report.path)?,
-        None => writeln!(out, "a coordinator's bytes in {}", report.path)?,
+        Some(id) => {
+            writeln!(
+                out,
+                "{} {id} in {}",
+                report.kind.unwrap_or("checkpoint or savepoint"),
+                escaped(&report.path)
+            )?;
+        }
+        None => writeln!(out, "a coordinator's bytes in {}", escaped(&report.path))?,
     }
     write!(out, "{}", count(report.length, "byte"))?;
     if let Some(version) = report.metadata_version {
@@ -30,7 +37,10 @@ fn write_report(out: &mut String, report: &Report) -> Result {
     }
     writeln!(out)?;
     for problem in &report.problems {
-        writeln!(out, "NOT READ: {problem}")?;
+        writeln!(out, "NOT READ: {}", escaped(problem))?;
+    }
+    for hint in &report.hints {
+        writeln!(out, "hint: {hint}")?;
     }
     for sink in &report.sinks {
         writeln!(out)?;
@@ -42,15 +52,15 @@ fn write_report(out: &mut String, report: &Report) -> Result {
     if !report.other_operators.is_empty() {
         writeln!(out, "\nother operators, without state of Paimon Writer Coordinator")?;
         for operator in &report.other_operators {
-            writeln!(out, "  {}", describe(operator))?;
+            writeln!(out, "  {}", escaped(&describe(operator)))?;
         }
     }
     Ok(())
 }
 
 fn write_summary(out: &mut String, sink: &Sink) -> Result {
-    writeln!(out, "sink {}", title(&sink.operator))?;
-    let mut line = |name: &str, value: &str| writeln!(out, "  {name:<13} {value}");
+    writeln!(out, "sink {}", escaped(sink.operator.label()))?;
+    let mut line = |name: &str, value: &str| writeln!(out, "  {name:<13} {}", escaped(value));
     // Its name is the title.
     line("operator", &describe(&OperatorName { name: None, ..sink.operator.clone() }))?;
     if let Some(state) = &sink.coordinator {
@@ -70,19 +80,14 @@ fn write_summary(out: &mut String, sink: &Sink) -> Result {
     } else {
         line("coordinator", "no state of it could be read")?;
     }
-    if !sink.writers.is_empty() {
-        line("writers", &writers(&sink.writers))?;
+    if !sink.writers.is_empty() || !sink.missing_writers.is_empty() {
+        line("writers", &writers(sink))?;
     }
     line("waiting", &waiting(sink))?;
     for hint in &sink.hints {
         line("hint", hint)?;
     }
     Ok(())
-}
-
-fn title(operator: &OperatorName) -> &str {
-    let id = operator.id.as_deref().unwrap_or("of unknown operator");
-    operator.name.as_deref().unwrap_or(id)
 }
 
 fn describe(operator: &OperatorName) -> String {
@@ -118,46 +123,55 @@ fn in_the_table(state: &CoordinatorState) -> String {
     text
 }
 
-fn writers(writers: &[WriterState]) -> String {
+fn writers(sink: &Sink) -> String {
+    let with = |status: &str| -> Vec<u32> {
+        let those = sink.writers.iter().filter(|writer| writer.status == status);
+        those.map(|writer| writer.subtask).collect()
+    };
     let mut parts = Vec::new();
-    for status in ["running", "ended", "finished", "unreadable", "missing"] {
-        let those: Vec<u32> =
-            writers.iter().filter(|writer| writer.status == status).map(|writer| writer.subtask).collect();
+    for status in ["running", "ended", "finished", "unreadable"] {
+        let those = with(status);
         if !those.is_empty() {
             parts.push(format!("{} {status} ({})", those.len(), numbers(&those)));
         }
     }
-    let held: usize = writers.iter().map(|writer| writer.entries).sum();
-    format!("{}; their states hold {}", parts.join(", "), entries(held))
+    let missing = &sink.missing_writers;
+    if !missing.is_empty() {
+        parts.push(format!("{} missing ({})", number_in(missing), named(missing)));
+    }
+    let held: usize = sink.writers.iter().map(|writer| writer.entries).sum();
+    let held = match (held, with("unreadable").is_empty()) {
+        (held, true) => entries(held),
+        (0, false) => "an unknown number of entries".to_owned(),
+        (held, false) => format!("{} and an unknown number more", entries(held)),
+    };
+    format!("{}; their states hold {held}", parts.join(", "))
 }
 
 fn waiting(sink: &Sink) -> String {
     let amount = &sink.waiting;
-    if amount.files == 0 && amount.unreadable_entries == 0 {
-        return match amount.entries {
+    let known = if amount.has_files() {
+        let units: Vec<&Unit> = sink.units.iter().filter(|unit| !unit.in_table).collect();
+        format!(
+            "{} of {} with {}, of {}",
+            entries(amount.entries),
+            count(amount.writers, "writer"),
+            files(amount),
+            units_named(&units)
+        )
+    } else if sink.waiting_complete {
+        match amount.entries {
             0 => "nothing waits".to_owned(),
             held => format!("nothing waits: the {} in here {} no files", entries(held), plural(held)),
-        };
+        }
+    } else {
+        format!("{} with no files", entries(amount.entries))
+    };
+    if sink.waiting_complete {
+        known
+    } else {
+        format!("at least {known}; there is state that could not be read")
     }
-    let waits: Vec<Option<i64>> = sink
-        .units
-        .iter()
-        .filter(|unit| !unit.in_table && (unit.amount.files > 0 || unit.amount.unreadable_entries > 0))
-        .map(|unit| unit.checkpoint_id)
-        .collect();
-    let mut names: Vec<String> = waits.iter().map(|&id| checkpoint(id)).collect();
-    if let [first, .., last] = &names[..]
-        && names.len() > 2
-    {
-        names = vec![format!("{first} to {last}")];
-    }
-    format!(
-        "{} of {} with {}, of {}",
-        entries(amount.entries),
-        count(amount.writers, "writer"),
-        files(amount),
-        names.join(" and ")
-    )
 }
 
 fn plural(count: usize) -> &'static str {
@@ -168,7 +182,7 @@ fn write_units(out: &mut String, sink: &Sink, several: bool) -> Result {
     for unit in &sink.units {
         writeln!(out)?;
         if several {
-            write!(out, "{}, ", title(&sink.operator))?;
+            write!(out, "{}, ", escaped(sink.operator.label()))?;
         }
         write_unit(out, unit)?;
     }
@@ -185,7 +199,7 @@ fn write_unit(out: &mut String, unit: &Unit) -> Result {
         write!(out, ", in the table already")?;
     }
     if let Some(user) = &unit.commit_user {
-        write!(out, ", commit user {user}")?;
+        write!(out, ", commit user {}", escaped(user))?;
     }
     writeln!(out)?;
     for entry in &unit.entries {
@@ -224,7 +238,7 @@ fn write_entry(out: &mut String, entry: &EntryState) -> Result {
         writeln!(
             out,
             "    {}  {}, {}",
-            file.name,
+            escaped(&file.name),
             count(file.rows as usize, "row"),
             count(file.bytes as usize, "byte")
         )?;
@@ -251,7 +265,18 @@ fn entries(number: usize) -> String {
 }
 
 fn files(amount: &Amount) -> String {
-    files_of(amount.files, amount.rows, amount.bytes)
+    let (Some(files), Some(rows), Some(bytes)) = (amount.files, amount.rows, amount.bytes) else {
+        return "files not known".to_owned();
+    };
+    let known = files_of(files, rows, bytes);
+    match amount.unreadable_entries {
+        0 => known,
+        unreadable => format!(
+            "{known}, and what {} hold{} that cannot be read",
+            entries(unreadable),
+            if unreadable == 1 { "s" } else { "" }
+        ),
+    }
 }
 
 fn files_of(files: usize, rows: i64, bytes: i64) -> String {
@@ -259,6 +284,19 @@ fn files_of(files: usize, rows: i64, bytes: i64) -> String {
         return "no files".to_owned();
     }
     format!("{}, {}, {}", count(files, "file"), count(rows as usize, "row"), count(bytes as usize, "byte"))
+}
+
+/// A name may hold what moves a terminal's cursor, or turns the direction of the text.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for character in text.chars() {
+        match character {
+            '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.extend(character.escape_unicode()),
+            _ if character.is_control() => out.extend(character.escape_default()),
+            _ => out.push(character),
+        }
+    }
+    out
 }
 
 fn count(number: usize, what: &str) -> String {

@@ -1,6 +1,10 @@
 //! `pwc inspect` on checkpoints that real jobs left, on hand-made ones with every kind of state handle, and as its
 //! documentation shows it.
 
+mod command;
+mod damage;
+mod metadata;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,6 +12,8 @@ use std::process::Command;
 use bytes::Bytes;
 use paimon_writer_coordinator::inspect::{Outcome, run, show};
 use serde_json::Value;
+
+use metadata::{Metadata, checkpoint};
 
 const PAIRS: [&str; 4] =
     ["flink-1.20-paimon-1.3", "flink-2.0-paimon-1.4", "flink-2.0-paimon-2.0", "flink-2.1-paimon-1.3"];
@@ -136,161 +142,13 @@ fn what_is_no_state_is_refused_with_what_was_found() {
     for (path, expected) in [
         ("hdfs://ns/c/chk-7/_metadata", "hdfs dfs -get hdfs://ns/c/chk-7 ."),
         ("s3a://bucket/c/chk-7", "aws s3 cp --recursive s3://bucket/c/chk-7 chk-7"),
-        ("oss://bucket/c/chk-7", "the client of oss"),
+        ("oss://bucket/c/chk-7", "ossutil cp -r oss://bucket/c/chk-7 chk-7"),
         ("/nowhere/chk-7", "cannot be read"),
     ] {
         let outcome = run(["inspect".into(), path.into()]);
         assert_eq!(outcome.status, 2);
         assert!(outcome.text.contains(expected), "{}", outcome.text);
     }
-}
-
-#[test]
-fn a_directory_of_checkpoints_is_answered_with_their_names() {
-    let (status, text) = pwc("flink-2.0-paimon-2.0", &["inspect", "."]);
-    assert_eq!(status, 2);
-    assert!(text.contains("it holds the checkpoints chk-3, savepoint, so name one of them"), "{text}");
-    let (_, text) = pwc("flink-2.0-paimon-2.0", &["inspect", ".."]);
-    assert!(text.contains("a checkpoint that has not completed has none"), "{text}");
-}
-
-#[test]
-fn wrong_arguments_are_answered_with_the_usage() {
-    for arguments in [&["inspect"][..], &["look", "x"], &["inspect", "x", "--yaml"], &[]] {
-        let (status, text) = pwc("flink-2.0-paimon-2.0", arguments);
-        assert!(status == 2 && text.contains("Usage: pwc inspect PATH"), "{text}");
-    }
-    let (status, text) = pwc("flink-2.0-paimon-2.0", &["--help"]);
-    assert!(status == 0 && text.starts_with("Usage: pwc inspect PATH"), "{text}");
-}
-
-/// Writes `_metadata` as Flink does.
-struct Metadata {
-    bytes: Vec<u8>,
-}
-
-impl Metadata {
-    fn new(version: i32) -> Self {
-        Self { bytes: Vec::new() }.int(0x4960_672d).int(version).long(9)
-    }
-
-    fn byte(mut self, value: u8) -> Self {
-        self.bytes.push(value);
-        self
-    }
-
-    fn int(mut self, value: i32) -> Self {
-        self.bytes.extend(value.to_be_bytes());
-        self
-    }
-
-    fn long(mut self, value: i64) -> Self {
-        self.bytes.extend(value.to_be_bytes());
-        self
-    }
-
-    fn text(mut self, value: &str) -> Self {
-        self.bytes.extend((value.len() as u16).to_be_bytes());
-        self.bytes.extend(value.as_bytes());
-        self
-    }
-
-    fn block(mut self, value: &[u8]) -> Self {
-        self = self.int(value.len() as i32);
-        self.bytes.extend(value);
-        self
-    }
-
-    fn longs(self, count: i32) -> Self {
-        (0..count).fold(self.int(count), |metadata, value| metadata.long(i64::from(value)))
-    }
-
-    fn inline(self, value: &[u8]) -> Self {
-        self.byte(1).text("name").block(value)
-    }
-
-    fn file(self) -> Self {
-        self.byte(2).long(5).text("hdfs://ns/c/shared/x")
-    }
-
-    fn segment(self) -> Self {
-        self.byte(15).long(0).long(5).int(1).text("file:/c/shared/x").text("id")
-    }
-
-    fn key_groups(self, kind: u8) -> Self {
-        self.byte(kind).int(0).longs(2)
-    }
-
-    fn incremental(self, kind: u8) -> Self {
-        let handle = self.byte(kind).long(3).text("backend").int(0).int(2);
-        let handle = if kind == 11 { handle.long(7) } else { handle };
-        let handle = handle.file().int(1).text("000.sst").file().int(1).text("MANIFEST").segment();
-        if kind == 11 { handle.text("id") } else { handle }
-    }
-
-    /// Every kind of keyed state that Flink 1.11 to 2.1 write, as one changelog's materialized part.
-    fn keyed_state(self) -> Self {
-        let handle = self.byte(14).int(0).int(2).long(7).int(7).byte(0);
-        let handle = handle.key_groups(3).file().key_groups(7).byte(6).text("x").long(5);
-        let handle = handle.key_groups(12).key_groups(3).file().text("id").incremental(5).incremental(11);
-        let handle = handle.byte(8).int(0).int(2).long(7).int(0).int(0).long(1).text("id");
-        let handle =
-            handle.int(3).byte(9).int(0).int(2).long(1).long(2).int(1).int(-1).block(b"change").text("id");
-        let handle = handle.byte(10).int(0).int(2).int(1).long(0).file().long(5).long(5).text("id");
-        let handle =
-            handle.byte(13).int(0).int(2).int(1).long(0).byte(16).long(5).long(5).text("id").text("fs");
-        handle.long(1).long(2).text("id")
-    }
-
-    fn channels(self, version: i32) -> Self {
-        if version < 6 {
-            return self.int(1).int(0).int(0).int(0).longs(2).long(5).file();
-        }
-        let handles = self.int(2).byte(1).int(0).int(0).int(0).longs(2).long(5).file();
-        handles.byte(3).int(0).long(5).segment().block(b"offsets")
-    }
-
-    /// The state of one writer, and of another operator beside it.
-    fn operator_state(self, kind: u8, offsets: &[i64], stream: impl FnOnce(Self) -> Self) -> Self {
-        let mut state = self.int(1).byte(kind).int(2).text("other").byte(2).longs(3);
-        state = state.text("paimon-writer-coordinator-entries").byte(0).int(offsets.len() as i32);
-        state = offsets.iter().fold(state, |state, &offset| state.long(offset));
-        stream(if kind == 17 { state.text("a").text("b").byte(0) } else { state })
-    }
-}
-
-/// A writer's list state: a header that is not compressed, its piece and its entry.
-fn writer_state(compressed: u8) -> (Vec<u8>, [i64; 2]) {
-    let mut bytes = vec![0, 0, 0, 6, compressed];
-    let mut offsets = [0; 2];
-    for (offset, name) in offsets.iter_mut().zip(["writer_state_v1_piece.hex", "writer_state_v1_entry.hex"]) {
-        let element = hex(name);
-        *offset = bytes.len() as i64;
-        bytes.extend((element.len() as i32).to_be_bytes());
-        bytes.extend(element);
-    }
-    (bytes, offsets)
-}
-
-fn checkpoint(version: i32, compressed: u8) -> Metadata {
-    let (state, offsets) = writer_state(compressed);
-    let mut metadata = Metadata::new(version).int(1).int(0xc96b_1696_u32 as i32).block(b"master").int(2);
-    for _ in 0..2 {
-        if version >= 5 {
-            metadata = metadata.text("Coordinated Writer : t").text("");
-        }
-        metadata = metadata.long(1).long(-2).int(4).int(128).inline(b"another coordinator's").int(3).int(-3);
-        for index in [0, 1] {
-            metadata = metadata.int(index);
-            metadata = if index == 0 {
-                metadata.operator_state(4, &offsets, |handle| handle.inline(&state))
-            } else {
-                metadata.operator_state(17, &[], Metadata::segment)
-            };
-            metadata = metadata.int(0).keyed_state().byte(0).channels(version).channels(version);
-        }
-    }
-    metadata
 }
 
 #[test]

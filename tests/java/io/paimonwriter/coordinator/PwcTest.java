@@ -5,10 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.File;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -65,6 +68,36 @@ class PwcTest {
         assertTrue(text.startsWith("pwc: nowhere cannot be read"), text);
     }
 
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void outputThatCannotBeWrittenIsAnError() throws Exception {
+        Process process =
+                new ProcessBuilder(command(List.of("inspect", "chk-3")))
+                        .directory(Golden.file("inspect").resolve("flink-2.0-paimon-2.0").toFile())
+                        .redirectOutput(new File("/dev/full"))
+                        .start();
+        String text = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+
+        assertTrue(text.startsWith("pwc: the output cannot be written: "), text);
+        assertEquals(2, process.exitValue());
+    }
+
+    /** The status of the report stays, and nobody is told. */
+    @Test
+    void aReaderThatHasGoneIsNoError() throws Exception {
+        Process process =
+                new ProcessBuilder(command(List.of("inspect", "chk-3")))
+                        .directory(Golden.file("inspect").resolve("flink-2.0-paimon-2.0").toFile())
+                        .start();
+        process.getInputStream().close();
+        String text = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+
+        assertEquals("", text);
+        assertEquals(0, process.exitValue());
+    }
+
     /** Flink would take the jar for a job's. */
     @Test
     void theJarNamesNoMainClass() throws Exception {
@@ -77,14 +110,18 @@ class PwcTest {
         return Paths.get(Pwc.class.getProtectionDomain().getCodeSource().getLocation().toURI());
     }
 
-    private static String pwc(Path folder, int status, List<String> arguments) throws Exception {
+    private static List<String> command(List<String> arguments) throws Exception {
         List<String> command = new ArrayList<>();
         command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of("-cp", jar().toString(), Pwc.class.getName()));
         command.addAll(arguments);
+        return command;
+    }
+
+    private static String pwc(Path folder, int status, List<String> arguments) throws Exception {
         File output = File.createTempFile("pwc", ".out");
         Process process =
-                new ProcessBuilder(command)
+                new ProcessBuilder(command(arguments))
                         .directory(folder.toFile())
                         .redirectErrorStream(true)
                         .redirectOutput(output)

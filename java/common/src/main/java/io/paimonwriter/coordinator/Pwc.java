@@ -1,8 +1,11 @@
 package io.paimonwriter.coordinator;
 
 import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 
 /**
  * The command line of the jar: {@code java -cp JAR io.paimonwriter.coordinator.Pwc inspect PATH}.
@@ -21,16 +24,25 @@ public final class Pwc {
         int status;
         try {
             NativeLibrary.load();
-            status = run(arguments, System.out, System.err);
+            status = inspect(arguments);
         } catch (CoordinatorException e) {
-            System.err.println(e.getMessage());
-            status = UNREADABLE;
+            status = failed(e.getMessage());
+        } catch (IOException e) {
+            status = failed("the output cannot be written: " + e.getMessage());
+        } catch (RuntimeException | Error e) {
+            // Java's own status would be 1, which says that something was read.
+            status = failed(e.toString());
         }
         System.exit(status);
     }
 
-    /** Returns the exit status; the text goes to one of the two. */
-    private static int run(String[] arguments, PrintStream out, PrintStream err) {
+    private static int failed(String message) {
+        System.err.println("pwc: " + message);
+        return UNREADABLE;
+    }
+
+    /** Returns the exit status; the text goes to the standard output or to the error output. */
+    private static int inspect(String[] arguments) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         for (String argument : arguments) {
             bytes.writeBytes(argument.getBytes(StandardCharsets.UTF_8));
@@ -38,9 +50,16 @@ public final class Pwc {
         }
         byte[] answer = run(bytes.toByteArray());
         int status = answer[0];
-        PrintStream stream = status == UNREADABLE ? err : out;
-        stream.write(answer, 1, answer.length - 1);
-        stream.flush();
+        // A PrintStream would keep to itself that a disk is full.
+        FileDescriptor descriptor = status == UNREADABLE ? FileDescriptor.err : FileDescriptor.out;
+        try {
+            new FileOutputStream(descriptor).write(answer, 1, answer.length - 1);
+        } catch (IOException e) {
+            // Nobody is left to be told when the reader of a pipe has gone.
+            if (!String.valueOf(e.getMessage()).toLowerCase(Locale.ROOT).contains("broken pipe")) {
+                throw e;
+            }
+        }
         return status;
     }
 

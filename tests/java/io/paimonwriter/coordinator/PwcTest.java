@@ -7,15 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.File;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.Attributes;
@@ -96,6 +99,40 @@ class PwcTest {
 
         assertEquals("", text);
         assertEquals(0, process.exitValue());
+    }
+
+    /** Java itself would end with 1, which says that something was read. */
+    @Test
+    void whatTheHeapIsTooSmallForIsAnErrorWithItsStatus(@TempDir Path folder) throws Exception {
+        Files.write(folder.resolve("_metadata"), metadataOfFinishedWriters(500_000));
+        List<String> command = command(List.of("inspect", folder.toString(), "--json"));
+        command.add(1, "-Xmx32m");
+        Process process =
+                new ProcessBuilder(command)
+                        .redirectOutput(folder.resolve("output").toFile())
+                        .start();
+        String text = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+
+        assertTrue(text.startsWith("pwc: java.lang."), text);
+        assertEquals(2, process.exitValue());
+        assertEquals(0, Files.size(folder.resolve("output")));
+    }
+
+    /** Version 3 of Flink's metadata, with a coordinator whose bytes are cut. */
+    private static byte[] metadataOfFinishedWriters(int writers) {
+        ByteBuffer bytes = ByteBuffer.allocate(128 + 4 * writers);
+        bytes.putInt(0x4960672d).putInt(3).putLong(9).putInt(0).putInt(1);
+        bytes.putLong(1).putLong(2).putInt(writers).putInt(writers);
+        bytes.put((byte) 1)
+                .putShort((short) 0)
+                .putInt(4)
+                .put("PWCS".getBytes(StandardCharsets.US_ASCII));
+        bytes.putInt(writers);
+        for (int subtask = 0; subtask < writers; subtask++) {
+            bytes.putInt(-(subtask + 1));
+        }
+        return Arrays.copyOf(bytes.array(), bytes.position());
     }
 
     /** Flink would take the jar for a job's. */

@@ -76,7 +76,7 @@ class InspectJobTest extends JobTest {
                     table.commitUsers(),
                     Set.of(coordinator.at("/commit_users/0/commit_user").asText()));
             assertAmount("[6,3,3,100]", sink.get("waiting"));
-            List<JsonNode> units = children(sink.get("units"));
+            List<JsonNode> units = waitingUnits(sink);
             assertEquals(2, units.size(), sink::toPrettyString);
             assertEquals(second, units.get(0).get("checkpoint_id").asLong());
             assertAmount("[3,3,2,70]", units.get(0).get("amount"));
@@ -90,7 +90,7 @@ class InspectJobTest extends JobTest {
 
             assertEquals("savepoint", savepoint.get("kind").asText());
             assertAmount("[9,3,3,100]", onlySink(savepoint).get("waiting"));
-            assertTrue(onlySink(savepoint).at("/units/2/savepoint").asBoolean());
+            assertTrue(waitingUnits(onlySink(savepoint)).get(2).get("savepoint").asBoolean());
             gate.release();
             table.awaitIdentifier(third);
         }
@@ -197,17 +197,27 @@ class InspectJobTest extends JobTest {
         assertEquals(entriesWritersFilesRows, found.toString().replace(" ", ""));
     }
 
+    /** A writer that has not been told yet may hold what is in the table already. */
+    private static List<JsonNode> waitingUnits(JsonNode sink) {
+        List<JsonNode> units = children(sink.get("units"));
+        units.removeIf(unit -> unit.get("in_table").asBoolean());
+        return units;
+    }
+
     private static List<JsonNode> children(JsonNode array) {
         List<JsonNode> children = new ArrayList<>();
         array.forEach(children::add);
         return children;
     }
 
-    /** Name and size of each data file of a sink. */
+    /** Name and size of each data file of a sink that waits. */
     private static Set<String> dataFiles(JsonNode sink) {
         Set<String> files = new TreeSet<>();
-        for (JsonNode file : sink.findValues("data_files")) {
-            file.forEach(f -> files.add(f.get("name").asText() + " " + f.get("bytes").asLong()));
+        for (JsonNode unit : waitingUnits(sink)) {
+            for (JsonNode file : unit.findValues("data_files")) {
+                file.forEach(
+                        f -> files.add(f.get("name").asText() + " " + f.get("bytes").asLong()));
+            }
         }
         return files;
     }

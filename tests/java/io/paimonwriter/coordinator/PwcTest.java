@@ -16,8 +16,6 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.Paths;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -40,7 +38,7 @@ class PwcTest {
     void theJarShowsWhatTheBinaryShows(String pair) throws Exception {
         Path folder = Golden.file("inspect").resolve(pair);
 
-        String text = pwc(folder, 0, List.of("inspect", "chk-3", "--files"));
+        String text = PwcProcess.run(folder, 0, List.of("inspect", "chk-3", "--files"));
 
         assertEquals(Files.readString(folder.resolve("chk-3.txt")), text);
     }
@@ -59,14 +57,14 @@ class PwcTest {
         assertTrue(begin > prefix.length());
         String arguments = documentation.substring(begin, documentation.indexOf('\n', begin));
 
-        String text = pwc(folder, 0, List.of(arguments.split(" ")));
+        String text = PwcProcess.run(folder, 0, List.of(arguments.split(" ")));
 
         assertTrue(documentation.contains("$ pwc " + arguments + "\n" + text), text);
     }
 
     @Test
     void whatCannotBeReadIsAnErrorWithItsStatus() throws Exception {
-        String text = pwc(Golden.file("inspect"), 2, List.of("inspect", "nowhere"));
+        String text = PwcProcess.run(Golden.file("inspect"), 2, List.of("inspect", "nowhere"));
 
         assertTrue(text.startsWith("pwc: nowhere cannot be read"), text);
     }
@@ -75,7 +73,7 @@ class PwcTest {
     @EnabledOnOs(OS.LINUX)
     void outputThatCannotBeWrittenIsAnError() throws Exception {
         Process process =
-                new ProcessBuilder(command(List.of("inspect", "chk-3")))
+                new ProcessBuilder(PwcProcess.command(List.of("inspect", "chk-3")))
                         .directory(Golden.file("inspect").resolve("flink-2.0-paimon-2.0").toFile())
                         .redirectOutput(new File("/dev/full"))
                         .start();
@@ -90,7 +88,7 @@ class PwcTest {
     @Test
     void aReaderThatHasGoneIsNoError() throws Exception {
         Process process =
-                new ProcessBuilder(command(List.of("inspect", "chk-3")))
+                new ProcessBuilder(PwcProcess.command(List.of("inspect", "chk-3")))
                         .directory(Golden.file("inspect").resolve("flink-2.0-paimon-2.0").toFile())
                         .start();
         process.getInputStream().close();
@@ -105,7 +103,7 @@ class PwcTest {
     @Test
     void whatTheHeapIsTooSmallForIsAnErrorWithItsStatus(@TempDir Path folder) throws Exception {
         Files.write(folder.resolve("_metadata"), metadataOfFinishedWriters(500_000));
-        List<String> command = command(List.of("inspect", folder.toString(), "--json"));
+        List<String> command = PwcProcess.command(List.of("inspect", folder.toString(), "--json"));
         command.add(1, "-Xmx32m");
         Process process =
                 new ProcessBuilder(command)
@@ -138,35 +136,8 @@ class PwcTest {
     /** Flink would take the jar for a job's. */
     @Test
     void theJarNamesNoMainClass() throws Exception {
-        try (JarFile jar = new JarFile(jar().toFile())) {
+        try (JarFile jar = new JarFile(PwcProcess.jar().toFile())) {
             assertNull(jar.getManifest().getMainAttributes().getValue(Attributes.Name.MAIN_CLASS));
         }
-    }
-
-    private static Path jar() throws Exception {
-        return Paths.get(Pwc.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-    }
-
-    private static List<String> command(List<String> arguments) throws Exception {
-        List<String> command = new ArrayList<>();
-        command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of("-cp", jar().toString(), Pwc.class.getName()));
-        command.addAll(arguments);
-        return command;
-    }
-
-    private static String pwc(Path folder, int status, List<String> arguments) throws Exception {
-        File output = File.createTempFile("pwc", ".out");
-        Process process =
-                new ProcessBuilder(command(arguments))
-                        .directory(folder.toFile())
-                        .redirectErrorStream(true)
-                        .redirectOutput(output)
-                        .start();
-        assertTrue(process.waitFor(60, TimeUnit.SECONDS));
-        String text = Files.readString(output.toPath());
-        assertTrue(output.delete());
-        assertEquals(status, process.exitValue(), text);
-        return text;
     }
 }

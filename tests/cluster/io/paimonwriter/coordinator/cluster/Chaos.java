@@ -58,6 +58,9 @@ public final class Chaos {
 
     private static final long STATUS_POLLS = 200;
 
+    /** How often in a row, before a supervisor would take a job manager for dead. */
+    private static final int UNANSWERED_LIMIT = 4;
+
     private final ProcessCluster cluster;
     private final AppendTable table;
     private final PacedSource source;
@@ -66,6 +69,7 @@ public final class Chaos {
 
     private final List<Round> rounds = new ArrayList<>();
     private int diedByThemselves;
+    private int unanswered;
     private long polls;
 
     /** Starts the job on a cluster with these numbers of task managers and slots and options. */
@@ -214,9 +218,20 @@ public final class Chaos {
             print("  %s has ended by itself and is started again", name);
             diedByThemselves++;
         }
-        JobStatus status = job.status();
-        if (status.isGloballyTerminalState()) {
-            throw new AssertionError("The job is " + status);
+        JobStatus[] status = new JobStatus[1];
+        if (!ProcessCluster.answers(() -> (status[0] = job.status()) != null)) {
+            // A job manager whose session with ZooKeeper has expired may never lead again.
+            if (++unanswered == UNANSWERED_LIMIT) {
+                print("  the job manager does not answer, is ended and started again");
+                cluster.killJobManager();
+                diedByThemselves++;
+                unanswered = 0;
+            }
+            return;
+        }
+        unanswered = 0;
+        if (status[0].isGloballyTerminalState()) {
+            throw new AssertionError("The job is " + status[0]);
         }
     }
 
@@ -231,7 +246,8 @@ public final class Chaos {
         int total = faults.values().stream().mapToInt(Integer::intValue).sum();
         System.out.printf("%n%d faults survived in %d rounds:%n", total, rounds.size());
         faults.forEach((kind, count) -> System.out.printf("%6d  %s%n", count, kind));
-        System.out.printf("%6d  processes ended by themselves%n", diedByThemselves);
+        System.out.printf(
+                "%6d  processes ended, or stopped to answer, by themselves%n", diedByThemselves);
         System.out.printf(
                 "until the table had all that was due when the faults ended: median %d ms, longest"
                         + " %d ms%n",

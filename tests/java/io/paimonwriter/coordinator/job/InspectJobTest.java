@@ -3,7 +3,7 @@ package io.paimonwriter.coordinator.job;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.paimonwriter.coordinator.Pwc;
+import io.paimonwriter.coordinator.PwcProcess;
 
 import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.state.ValueState;
@@ -21,16 +21,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-import java.io.File;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -158,28 +154,9 @@ class InspectJobTest extends JobTest {
         return job.latestCheckpointPath();
     }
 
-    private static JsonNode inspect(String path) throws Exception {
-        String json = pwc("inspect", path, "--json", "--files");
+    private JsonNode inspect(String path) throws Exception {
+        String json = PwcProcess.run(directory, 0, List.of("inspect", path, "--json", "--files"));
         return new ObjectMapper().readTree(json);
-    }
-
-    private static String pwc(String... arguments) throws Exception {
-        URI jar = Pwc.class.getProtectionDomain().getCodeSource().getLocation().toURI();
-        List<String> command = new ArrayList<>();
-        command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of("-cp", Paths.get(jar).toString(), Pwc.class.getName()));
-        command.addAll(List.of(arguments));
-        File output = File.createTempFile("pwc", ".out");
-        Process process =
-                new ProcessBuilder(command)
-                        .redirectErrorStream(true)
-                        .redirectOutput(output)
-                        .start();
-        assertTrue(process.waitFor(60, TimeUnit.SECONDS));
-        String text = Files.readString(output.toPath());
-        assertTrue(output.delete());
-        assertEquals(0, process.exitValue(), text);
-        return text;
     }
 
     private static JsonNode onlySink(JsonNode report) {

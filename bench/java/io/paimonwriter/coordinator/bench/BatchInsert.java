@@ -15,13 +15,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 
 /**
  * A batch insert of some millions of rows, once with the commit in the JobManager and twice with
- * Paimon's committer, in rounds whose order rotates. Prints the times, the ratio of the two, and
- * that of the committer to itself, which is the noise.
+ * Paimon's committer, in rounds whose order rotates. Prints the times of each round, the ratio of
+ * the two, and that of the committer to itself, which is the noise.
  */
 public final class BatchInsert {
 
@@ -42,17 +41,6 @@ public final class BatchInsert {
     private BatchInsert(TestCluster cluster, Path warehouse) {
         this.cluster = cluster;
         this.warehouse = warehouse;
-    }
-
-    public static void main(String[] arguments) {
-        int status = 1;
-        try {
-            measure();
-            status = 0;
-        } catch (Exception e) {
-            e.printStackTrace();
-        }
-        System.exit(status);
     }
 
     /**
@@ -76,8 +64,6 @@ public final class BatchInsert {
                 "Batch insert of %,d rows by %d writers; %d rounds after %d to warm up%n%n",
                 ROWS, PARALLELISM, ROUNDS, WARM_UP_ROUNDS);
         System.out.println("  coordinator   committer   again    ratio   noise");
-        List<Double> ratios = new ArrayList<>();
-        List<Double> noise = new ArrayList<>();
         for (int round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
             double[] seconds = new double[SIDES];
             for (int turn = 0; turn < SIDES; turn++) {
@@ -87,8 +73,6 @@ public final class BatchInsert {
             double committer = (seconds[1] + seconds[2]) / 2;
             if (round >= WARM_UP_ROUNDS) {
                 rounds.add(seconds);
-                ratios.add(seconds[COORDINATOR] / committer);
-                noise.add(seconds[2] / seconds[1]);
             }
             System.out.printf(
                     "  %9.2f s   %7.2f s   %4.2f s   %5.3f   %5.3f%s%n",
@@ -99,17 +83,7 @@ public final class BatchInsert {
                     seconds[2] / seconds[1],
                     round >= WARM_UP_ROUNDS ? "" : "   (warm-up)");
         }
-        System.out.println();
-        show("ratio of the whole job, coordinator to committer", ratios);
-        show("noise, committer to committer", noise);
         return rounds;
-    }
-
-    private static void show(String what, List<Double> values) {
-        Collections.sort(values);
-        System.out.printf(
-                "%s: median %.3f, from %.3f to %.3f%n",
-                what, values.get(values.size() / 2), values.get(0), values.get(values.size() - 1));
     }
 
     /** From the submission to FINISHED, with the rows in the table checked. */
